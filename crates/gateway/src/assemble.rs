@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use couplet_core::clock::unix_seconds;
 use couplet_host::{
     Host, HostBuilder, Profile, Server as HostServer,
     audit::{Arguments, AuditOptions, JsonLines, WhenFull},
@@ -16,7 +17,7 @@ use couplet_types::{Implementation, RawJson};
 use crate::{
     Config, Error, ErrorKind,
     config::{self, Audit, AuditArgs, Names, OnFull, Server},
-    pins::{approval, now},
+    pins::approval,
     secrets::Secrets,
     upstreams::Upstreams,
 };
@@ -65,7 +66,7 @@ impl Assembly<'_> {
         let Some(pins) = self.pins.as_ref().filter(|_| server.is_pinned()) else { return made.unpinned() };
         // The user has written this server into the configuration, or approved the project that did.
         let made = made.baseline(Baseline::Approve(approval()));
-        match pins.snapshot().launch(&server.id, &digest, now()) {
+        match pins.snapshot().launch(&server.id, &digest, unix_seconds()) {
             Launch::Changed => made.quarantine(format!(
                 "it would be started in another way than the approved one; see `couplet gateway pins diff {}`",
                 self.config.path.display()

@@ -2,11 +2,11 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use couplet_auth::client::{FileStore, OAuth};
-use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits};
+use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits, sync::lock};
 use couplet_hosts::{Entry, Remote, Stdio};
 use couplet_stdio::Command;
 
@@ -81,12 +81,12 @@ type Read = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl Tail {
     pub(crate) fn text(&self) -> String {
-        let current = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let current = lock(&self.0).clone();
         current.map(|read| read()).unwrap_or_default()
     }
 
     fn follow(&self, command: &Command) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(command.stderr_tail()));
+        *lock(&self.0) = Some(Arc::new(command.stderr_tail()));
     }
 }
 

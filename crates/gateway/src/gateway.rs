@@ -3,11 +3,11 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use couplet_core::Service;
+use couplet_core::{Service, sync::lock};
 use couplet_host::{Host, pins::Pins};
 use couplet_hosts::Env;
 use tokio::sync::{OnceCell, watch};
@@ -236,7 +236,7 @@ impl Gateway {
     }
 
     pub(crate) fn state<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
-        with(&mut self.0.state.lock().unwrap_or_else(PoisonError::into_inner))
+        with(&mut lock(&self.0.state))
     }
 
     pub(crate) fn path(&self) -> &Path {

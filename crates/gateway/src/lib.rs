@@ -30,7 +30,7 @@ pub use config::{Config, schema};
 pub use error::{Error, ErrorKind};
 pub use files::state_folder;
 pub use gateway::Gateway;
-pub use pins::{Inspected, PinFile, Unapproved, inspect, now, seen};
+pub use pins::{Inspected, PinFile, Unapproved, inspect, seen};
 pub use project::{Approvals, Project};
 pub use status::runtime_folder;
 #[cfg(unix)]

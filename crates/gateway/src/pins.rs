@@ -3,10 +3,10 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
-use couplet_core::{BoxFuture, JsonText};
+use couplet_core::{BoxFuture, JsonText, clock::unix_seconds};
 use couplet_host::{
     catalog::{Catalog, List},
     names::Kind,
@@ -105,13 +105,7 @@ impl Inspected {
 
 /// Returns an approval of now.
 pub(crate) fn approval() -> Approval {
-    Approval { at: now(), ..Approval::default() }
-}
-
-/// Returns the time in seconds since the Unix epoch.
-#[must_use]
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    Approval { at: unix_seconds(), ..Approval::default() }
 }
 
 /// Whether servers are started whose launch is not approved.
@@ -136,7 +130,7 @@ pub async fn inspect(
     let upstreams = Upstreams::new(config, env);
     let mut running = tokio::task::JoinSet::new();
     for (at, server) in config.servers.iter().filter(|server| wanted(server)).cloned().enumerate() {
-        let launch = lock.launch(&server.id, &server.launch_digest(), now());
+        let launch = lock.launch(&server.id, &server.launch_digest(), unix_seconds());
         let upstreams = upstreams.clone();
         running.spawn(async move {
             let seen = match (launch, unapproved) {

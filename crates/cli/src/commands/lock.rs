@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use couplet_gateway::{PinFile, now};
+use couplet::core::clock::unix_seconds;
+use couplet_gateway::PinFile;
 use couplet_host::pins::{Approval, Select};
 use serde_json::json;
 
@@ -35,15 +36,15 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let mut lock = file.read()?;
     let (id, launch) = (target.lock_id(), target.launch());
     if args.check {
-        if lock.compare(&id, &launch, &seen, now()).is_clean() {
+        if lock.compare(&id, &launch, &seen, unix_seconds()).is_clean() {
             return Ok(());
         }
         // It is escaped already.
-        output.print(&lock.diff(&id, &launch, &seen, now()).to_string())?;
+        output.print(&lock.diff(&id, &launch, &seen, unix_seconds()).to_string())?;
         let what = format!("the server differs from `{}`", args.file.display());
         return Err(Failure::new(Exit::Refused, what).hint(format!("approve it with `couplet lock '{target}'`")));
     }
-    let approval = Approval { at: now(), ..Approval::default() };
+    let approval = Approval { at: unix_seconds(), ..Approval::default() };
     let number = lock.approve(&id, &launch, &seen, Select::Server, &approval);
     file.write(&lock)?;
     if output.json {

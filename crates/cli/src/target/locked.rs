@@ -7,8 +7,8 @@ use std::{
 };
 
 use clap::Args;
-use couplet::core::Service;
-use couplet_gateway::{PinFile, now, seen};
+use couplet::core::{Service, clock::unix_seconds};
+use couplet_gateway::{PinFile, seen};
 use couplet_host::{
     Host, Profile, Server,
     names::ServerId,
@@ -103,7 +103,7 @@ pub(crate) async fn guarded(
 ) -> Result<Arc<dyn Service>, Failure> {
     let (id, launch) = (target.lock_id(), target.launch());
     let lock = approved(file, target)?;
-    match lock.launch(&id, &launch, now()) {
+    match lock.launch(&id, &launch, unix_seconds()) {
         Launch::Approved => {}
         Launch::New => return Err(unlocked(file, target)),
         Launch::Changed => {

@@ -6,9 +6,10 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
+use couplet_core::clock::unix_millis;
 use tokio::{
     runtime::{self, Runtime},
     sync::{mpsc::Receiver, oneshot, watch},
@@ -113,8 +114,7 @@ impl Writer {
     }
 
     pub(super) fn event(&mut self, event: &Event) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let millis = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        let millis = unix_millis();
         self.line(|format, out, seq, prev| format.event(out, seq, prev, millis, event));
     }
 

@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use couplet_core::{Call, Reply};
+use couplet_core::{Call, Reply, clock::unix_seconds};
 use couplet_types::RpcError;
 
 use crate::{
@@ -16,10 +16,7 @@ use crate::{
     consent::{Answer, Question},
     names::Kind,
     policy::{Decision, Flow, Subject, Verdict},
-    service::{
-        rules::Rules,
-        run::{Flight, now},
-    },
+    service::{rules::Rules, run::Flight},
 };
 
 /// A call that may run, with its record. A call that is dropped before it has ended is recorded as cancelled.
@@ -128,14 +125,14 @@ impl Flight<'_> {
             (Decision::Ask, Some(_)) if !self.goal.door.asks() => Ok(self.admitted(call, &verdict, None)),
             (Decision::Ask, Some(consent)) => {
                 let question = self.question(call, &verdict, flow);
-                if let Some(grant) = self.rules().grants.covering(&question, now()) {
+                if let Some(grant) = self.rules().grants.covering(&question, unix_seconds()) {
                     return Ok(self.admitted(call, &verdict, Some(&format!("grant {grant}"))));
                 }
                 let answer = consent.ask(&question, call).await;
                 if answer == Answer::Deny {
                     return Err(self.declined(call, &verdict).await);
                 }
-                if let Err(error) = self.rules().grants.add(&question, answer, None, now()) {
+                if let Err(error) = self.rules().grants.add(&question, answer, None, unix_seconds()) {
                     tracing::warn!("the consent counts once only: {error}");
                 }
                 Ok(self.admitted(call, &verdict, Some(answer.as_str())))

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use couplet_core::{Call, JsonText};
+use couplet_core::{Call, JsonText, clock::unix_seconds};
 use couplet_types::ToolAnnotations;
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     pins::{Lock, Pin, Pins, fingerprint},
     policy::{Decision, Door, Effects, Flow, FlowKey, FlowTracker, Glob, Labels, Policy, Subject, Trust, Verdict},
     profile::Profile,
-    service::{item::ViewItem, run::now, snapshot::Snapshot},
+    service::{item::ViewItem, snapshot::Snapshot},
 };
 
 /// What a configuration says about one server beside how to reach it.
@@ -77,7 +77,7 @@ impl Rules {
     /// Whether a definition is approved, or needs no approval.
     pub(crate) fn is_approved(&self, pinned: Option<&Lock>, server: &ServerId, kind: Kind, item: &Definition) -> bool {
         let Some(pinned) = self.pinned(pinned, server, kind) else { return true };
-        let is_approved = |print| pinned.state(server, kind, item.raw(), &print, now()) == Pin::Approved;
+        let is_approved = |print| pinned.state(server, kind, item.raw(), &print, unix_seconds()) == Pin::Approved;
         item.fingerprint().is_some_and(is_approved)
     }
 
@@ -91,7 +91,7 @@ impl Rules {
         text: &JsonText,
     ) -> bool {
         let Some(pinned) = self.pinned(pinned, server, kind) else { return true };
-        fingerprint(text).is_ok_and(|print| pinned.state(server, kind, raw, &print, now()) == Pin::Approved)
+        fingerprint(text).is_ok_and(|print| pinned.state(server, kind, raw, &print, unix_seconds()) == Pin::Approved)
     }
 
     /// The lock, if it is about this server and kind.

@@ -1,11 +1,8 @@
 //! One call at its server.
 
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
-use couplet_core::{Call, ErrorKind, Inputs, JsonText, Reply, TaskIds};
+use couplet_core::{Call, ErrorKind, Inputs, JsonText, Reply, TaskIds, clock::unix_seconds};
 use couplet_types::RpcError;
 
 use crate::{
@@ -97,7 +94,7 @@ impl Flight<'_> {
             Err(error) => return error.into(),
         };
         let Some(sealed) = state else {
-            return Inputs::drive(call, &self.member().rounds, now, |call| self.decided(call)).await;
+            return Inputs::drive(call, &self.member().rounds, unix_seconds, |call| self.decided(call)).await;
         };
         let Some(opened) = self.view.seals().open_state(&call, self.target(), &sealed) else {
             return Call::invalid_state().into();
@@ -142,12 +139,6 @@ impl Flight<'_> {
             if in_round && !running.proxy().passes_rounds_on(call.revision) {
                 // The server has sessions now, so its state means nothing any more.
                 return admitted.ended(Call::invalid_state().into(), End::Refused).await;
-            }
-            if !in_round
-                && !running.proxy().passes_rounds_on(call.revision)
-                && let Err(error) = call.clear_round()
-            {
-                return admitted.ended(error.into(), End::Refused).await;
             }
             let done = running.proxy().forward(call.clone(), Some(self.member().link.clone())).await;
             let end = match &done {
@@ -204,8 +195,4 @@ impl Flight<'_> {
     fn shared(&self, done: couplet_core::ResultBody) -> couplet_core::ResultBody {
         if self.snapshot.rules.depends_on_principal() { done.private() } else { done }
     }
-}
-
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

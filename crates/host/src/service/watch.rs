@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock, RwLock, Weak};
 
-use couplet_core::{Change, Filter, Hub, JsonText, sync::lock};
+use couplet_core::{Change, Filter, Hub, JsonText, clock::unix_seconds, sync::lock};
 use tokio::task::AbortHandle;
 
 use crate::{
@@ -15,7 +15,6 @@ use crate::{
         ViewInner, hold,
         link::{Owned, ServerHooks},
         member::Member,
-        run::now,
         seals::Seals,
         snapshot::{Snapshot, Stamp, list_of},
         tasks::Tasks,
@@ -142,7 +141,7 @@ async fn observe(slot: &Slot, pins: &Pins, is_pinned: bool) {
     }
     let (id, launch, seen) = (slot.upstream.id(), slot.launch(), seen(&catalog));
     let baseline = slot.baseline.clone();
-    match pins.update(|all: &mut Lock| all.observe(id, &launch, &seen, baseline, now())).await {
+    match pins.update(|all: &mut Lock| all.observe(id, &launch, &seen, baseline, unix_seconds())).await {
         Ok(observed) => {
             *lock(&slot.observed) = Some(generation);
             for item in observed.pending.iter().chain(&observed.changed) {

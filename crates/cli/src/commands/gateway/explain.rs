@@ -2,8 +2,9 @@
 
 use std::{fmt::Write, path::PathBuf, sync::Arc};
 
+use couplet::core::clock::unix_seconds;
 use couplet::types::ToolAnnotations;
-use couplet_gateway::{Config, Inspected, PinFile, Unapproved, config::Server, inspect, now};
+use couplet_gateway::{Config, Inspected, PinFile, Unapproved, config::Server, inspect};
 use couplet_host::{
     names::{Kind, exposed_name},
     pins::{Pin, Seen},
@@ -106,7 +107,7 @@ fn pinned(config: &Config, server: &Server, definition: &Seen, lock: &couplet_ho
     if !lock.servers().any(|id| *id == server.id) {
         return "it has no such server yet: the first definitions will be approved".to_owned();
     }
-    match lock.state(&server.id, Kind::Tool, &definition.raw, &definition.fingerprint, now()) {
+    match lock.state(&server.id, Kind::Tool, &definition.raw, &definition.fingerprint, unix_seconds()) {
         Pin::Approved => "approved".to_owned(),
         state => format!("{state}: hidden; see `couplet gateway pins diff`"),
     }

@@ -3,7 +3,8 @@
 use std::{fmt::Write, sync::Arc};
 
 use clap::Subcommand;
-use couplet_gateway::{Config, Inspected, PinFile, Unapproved, inspect, now};
+use couplet::core::clock::unix_seconds;
+use couplet_gateway::{Config, Inspected, PinFile, Unapproved, inspect};
 use couplet_host::{
     names::Kind,
     pins::{Launch, Lock, Select},
@@ -100,7 +101,7 @@ fn outcome(one: &Inspected, lock: &Lock, in_detail: bool, output: &Output) -> Ou
             return Outcome { text: not_seen(one, why, output), differs, failed: !differs };
         }
     };
-    let compared = lock.compare(id, &launch, seen, now());
+    let compared = lock.compare(id, &launch, seen, unix_seconds());
     let differs = !compared.is_clean();
     let mut page = String::new();
     if output.json {
@@ -122,7 +123,7 @@ fn outcome(one: &Inspected, lock: &Lock, in_detail: bool, output: &Output) -> Ou
     } else if in_detail {
         let _ = write!(page, "{}", launched(one, output));
         // It is escaped already.
-        let _ = writeln!(page, "{}", lock.diff(id, &launch, seen, now()).to_string().trim_end());
+        let _ = writeln!(page, "{}", lock.diff(id, &launch, seen, unix_seconds()).to_string().trim_end());
     } else {
         let number = |items: &[couplet_host::pins::Item], what: &str| match items.len() {
             0 => None,
