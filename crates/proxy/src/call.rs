@@ -62,8 +62,7 @@ enum Received {
 }
 
 impl Open {
-    fn new(upstream: Arc<Upstream>, lease: Option<Lease>, exchange: Exchange, listens: bool) -> Self {
-        let listening = listens.then(|| upstream.asking.listen());
+    fn new(upstream: Arc<Upstream>, lease: Option<Lease>, exchange: Exchange, listening: Option<Listening>) -> Self {
         Self { exchange, listening, upstream, question: None, asked: 0, lease }
     }
 
@@ -226,8 +225,11 @@ impl Passing<'_> {
                 (lease.upstream.clone(), Some(lease))
             }
         };
-        let exchange = self.send(&upstream.client, extras)?;
-        Ok(Open::new(upstream, lease, exchange, self.may_be_asked()))
+        // Before the call is sent: the server may ask before this task runs again.
+        let mut listening = self.may_be_asked().then(|| upstream.asking.listen());
+        let sent = self.send(&upstream.client, extras);
+        listening.iter_mut().for_each(|listening| listening.answered = sent.is_err());
+        Ok(Open::new(upstream, lease, sent?, listening))
     }
 
     /// The response to a request, with all messages and requests before it.
