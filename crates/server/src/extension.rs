@@ -1,8 +1,8 @@
 //! Extensions of the protocol, under an identifier that both sides declare.
 
-use std::{any::Any, fmt, future::Future, panic::Location, sync::Arc};
+use std::{any::Any, fmt, future::Future, panic::Location, sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Call, ClientNotification, ExtensionMethod, ExtensionSpec, Reply};
+use couplet_core::{BoxFuture, Call, ClientNotification, ExtensionMethod, ExtensionSpec, Metric, Reply};
 use couplet_types::{Map, Meta, RawJson, ServerCapabilities, Tool};
 use serde::Serialize;
 
@@ -37,8 +37,12 @@ pub struct Extension {
     pub(crate) resources: Vec<ResourceDef<()>>,
     pub(crate) listeners: Vec<Listener>,
     capabilities: Option<Declare>,
+    metrics: Option<Report>,
+    drain: Option<Drain>,
 }
 
+type Report = Box<dyn Fn() -> Vec<Metric> + Send + Sync>;
+type Drain = Box<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 type Declare = Box<dyn Fn(&mut ServerCapabilities) + Send + Sync>;
 
 /// A method of an extension.
@@ -59,9 +63,17 @@ impl Extension {
         let extra = ExtensionSpec::new(id);
         assert!(Meta::is_valid_extension(&extra.id), "`{}` is not an extension: it needs a prefix", extra.id);
         let settings = RawJson::empty_object();
-        let (methods, middleware) = (Vec::new(), Vec::new());
-        let (resources, listeners) = (Vec::new(), Vec::new());
-        Self { extra, settings, methods, middleware, resources, listeners, capabilities: None }
+        Self {
+            extra,
+            settings,
+            methods: Vec::new(),
+            middleware: Vec::new(),
+            resources: Vec::new(),
+            listeners: Vec::new(),
+            capabilities: None,
+            metrics: None,
+            drain: None,
+        }
     }
 
     /// Sets the settings that the server advertises: any value that serializes to a JSON object.
@@ -185,6 +197,41 @@ impl Extension {
     pub fn capabilities(mut self, declare: impl Fn(&mut ServerCapabilities) + Send + Sync + 'static) -> Self {
         self.capabilities = Some(Box::new(declare));
         self
+    }
+
+    /// Reports numbers to operators: a page of metrics asks for them when it is requested.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicU64, Ordering}};
+    /// use couplet_core::Metric;
+    /// use couplet_server::Extension;
+    ///
+    /// let calls = Arc::new(AtomicU64::new(0));
+    /// let counted = Extension::new("com.example/counted").metrics(move || {
+    ///     vec![Metric::counter("example_calls_total", "calls of tools", calls.load(Ordering::Relaxed))]
+    /// });
+    /// ```
+    pub fn metrics(mut self, report: impl Fn() -> Vec<Metric> + Send + Sync + 'static) -> Self {
+        self.metrics = Some(Box::new(report));
+        self
+    }
+
+    /// Adds work for a graceful shutdown: see [`Service::drain`](couplet_core::Service::drain).
+    pub fn on_drain<F, Fut>(mut self, drain: F) -> Self
+    where
+        F: Fn(Duration) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.drain = Some(Box::new(move |grace| Box::pin(drain(grace))));
+        self
+    }
+
+    pub(crate) fn report(&self) -> Vec<Metric> {
+        self.metrics.as_ref().map(|report| report()).unwrap_or_default()
+    }
+
+    pub(crate) fn drain(&self, grace: Duration) -> Option<BoxFuture<'static, ()>> {
+        self.drain.as_ref().map(|drain| drain(grace))
     }
 
     pub(crate) fn declare(&self, can: &mut ServerCapabilities) {

@@ -4,17 +4,19 @@ use std::{
     future::Future,
     panic::Location,
     sync::{Arc, Weak},
+    time::Duration,
 };
 
 use couplet_core::{
     BoxFuture, Call, Caller, Change, ClientNotification, Connect, Connected, Description, Error, ErrorKind,
-    ExtensionEvent, Hub, Inbound, Limits, Reply, Service, Transport, http::headers::ParamHeader, memory,
+    ExtensionEvent, Hub, Inbound, Limits, Metric, Reply, Service, Transport, http::headers::ParamHeader, memory,
     message::Params,
 };
 use couplet_types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::{
-    dispatch,
+    dispatch, drain,
+    extension::Extension,
     inner::Inner,
     middleware::Next,
     prompt::IntoPrompt,
@@ -275,6 +277,15 @@ impl Service for ServerHandle {
 
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         replicas::background(&self.0)
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let own = self.0.extensions().iter().flat_map(Extension::report);
+        own.chain(self.0.mounts.iter().flat_map(|mount| mount.service.metrics())).collect()
+    }
+
+    fn drain(&self, grace: Duration) -> Option<BoxFuture<'static, ()>> {
+        drain::drain(&self.0, grace)
     }
 }
 

@@ -160,6 +160,10 @@ impl Inner {
         self.extensions.iter().flat_map(|e| &e.middleware)
     }
 
+    pub(crate) fn extensions(&self) -> &[Extension] {
+        &self.extensions
+    }
+
     pub(crate) fn has_extension(&self, id: &str) -> bool {
         self.extensions.iter().any(|e| e.extra.id == id)
     }

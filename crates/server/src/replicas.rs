@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use couplet_core::{BoxFuture, Bridge, BridgeFailure, BridgeRuntime, ChangeBus, Error, Hub, Outage};
 use tokio::sync::Mutex;
 
-use crate::{inner::Inner, mount::Mount};
+use crate::{inner::Inner, mount::Mount, together::together};
 
 /// The bridge of a server to its other replicas. However many transports serve the server, one of them runs it.
 #[derive(Clone)]
@@ -25,20 +25,7 @@ impl Replicas {
 pub(crate) fn background(inner: &Inner) -> Option<BoxFuture<'static, ()>> {
     let own = inner.replicas.clone().map(|replicas| -> BoxFuture<'static, ()> { Box::pin(replicas.run()) });
     let mounted = inner.mounts.iter().filter_map(|mount: &Mount| mount.service.background());
-    let mut all: Vec<_> = own.into_iter().chain(mounted).collect();
-    match all.len() {
-        0 | 1 => all.pop(),
-        _ => Some(Box::pin(together(all))),
-    }
-}
-
-/// Runs several futures at once.
-async fn together(mut all: Vec<BoxFuture<'static, ()>>) {
-    std::future::poll_fn(|cx| {
-        all.retain_mut(|work| work.as_mut().poll(cx).is_pending());
-        if all.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-    })
-    .await;
+    together(own.into_iter().chain(mounted).collect())
 }
 
 /// Time and log of a bridge.

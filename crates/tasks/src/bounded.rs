@@ -54,6 +54,10 @@ impl Bounded {
         self.wait("renew", self.store.renew(tasks, lease)).await
     }
 
+    pub(crate) async fn release(&self, id: &str, generation: u64) -> Result<bool, StoreError> {
+        self.wait("release", self.store.release(id, generation)).await
+    }
+
     pub(crate) async fn list(
         &self,
         owner: Option<&str>,

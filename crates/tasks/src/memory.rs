@@ -169,6 +169,10 @@ impl Store for Memory {
         Self::done(Ok(lost.map(|(id, _)| id.clone()).collect()))
     }
 
+    fn release<'a>(&'a self, id: &'a str, generation: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Self::done(Ok(self.lock().change(id, |record| record.release(generation)).is_some()))
+    }
+
     fn list<'a>(
         &'a self,
         owner: Option<&'a str>,

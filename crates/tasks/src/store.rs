@@ -58,6 +58,10 @@ pub trait Store: Send + Sync + 'static {
         lease: Duration,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
 
+    /// Ends the lease of a runner with [`Record::release`], atomically, so that another replica can take the task over at
+    /// once: the generation of the runner, which does not run the task any more. Returns whether it was released.
+    fn release<'a>(&'a self, id: &'a str, generation: u64) -> BoxFuture<'a, Result<bool, StoreError>>;
+
     /// Returns up to `most` tasks of one owner in order of creation, after the task with the id `after`; `None` if that
     /// task is unknown.
     fn list<'a>(
@@ -128,6 +132,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         lease: Duration,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         (**self).renew(tasks, lease)
+    }
+
+    fn release<'a>(&'a self, id: &'a str, generation: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
+        (**self).release(id, generation)
     }
 
     fn list<'a>(

@@ -1,10 +1,11 @@
 //! Handlers that run in rounds, in any revision.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use couplet_core::{
     Backchannel, BoxFuture, Call, Caller, ClientNotification, Connect, Connected, Description, Error, Hub, Inbound,
-    Inputs, JsonText, Limits, Method, Reply, Revision, Service, http::headers::ParamHeader, memory, message::Params,
+    Inputs, JsonText, Limits, Method, Metric, Reply, Revision, Service, http::headers::ParamHeader, memory,
+    message::Params,
 };
 use couplet_types::{InputRequest, ProtocolVersion, RpcError};
 
@@ -127,6 +128,14 @@ impl Service for Replayed {
 
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         self.service.background()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.service.metrics()
+    }
+
+    fn drain(&self, grace: Duration) -> Option<BoxFuture<'static, ()>> {
+        self.service.drain(grace)
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod caller;
 pub(crate) mod extension;
 pub mod idempotency;
+pub(crate) mod metric;
 pub(crate) mod observer;
 pub(crate) mod result;
 
@@ -11,6 +12,7 @@ use std::{
     borrow::Cow,
     fmt,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use couplet_types::{
@@ -23,7 +25,7 @@ use crate::{
     http::headers::ParamHeader,
     message::{Params, scan::JsonText},
     server::{hub::Hub, input::Inputs, outbox::Outbox, running::BoxFuture},
-    service::{caller::Caller, extension::ExtensionSpec},
+    service::{caller::Caller, extension::ExtensionSpec, metric::Metric},
     wire::{
         modern::{self, CachePolicy},
         revision::Revision,
@@ -108,6 +110,22 @@ pub trait Service: Send + Sync + 'static {
     /// A transport runs the future for as long as it serves, and drops it at its end. A service that is served more than
     /// once returns a future each time, and sees to it that only one of them does the work.
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
+
+    /// Returns the numbers that the service reports to operators (default: none). A transport that has a page for them asks
+    /// when the page is requested; metrics with the same name and label are added up.
+    fn metrics(&self) -> Vec<Metric> {
+        Vec::new()
+    }
+
+    /// Returns the work that has to be done at a graceful shutdown, beside the calls: work without a request is completed or
+    /// handed over to another replica, such as running tasks. `None`, the default, if there is none.
+    ///
+    /// A transport runs the future while it drains its connections, and for what these leave behind once more. It completes
+    /// when nothing is left; after `grace` it gives up what is, and completes within seconds.
+    fn drain(&self, grace: Duration) -> Option<BoxFuture<'static, ()>> {
+        let _ = grace;
         None
     }
 }

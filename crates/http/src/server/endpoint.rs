@@ -302,6 +302,24 @@ impl Endpoint {
         }
     }
 
+    /// Waits for the work that the service does without a request, and hands over to other replicas what it can: tasks, and
+    /// calls with an idempotency key whose client is gone. After `grace`, what is left is given up. Call it after
+    /// [`Endpoint::shut_down`], beside the graceful shutdown of the connections; the built-in listener does.
+    ///
+    /// The future does not borrow the endpoint. Dropped, it waits no longer, and gives nothing up.
+    pub fn drain(&self, grace: Duration) -> impl Future<Output = ()> + Send + use<> {
+        /// The time to give up what is left.
+        const LAST: Duration = Duration::from_secs(5);
+        let draining = self.config.service.drain(grace);
+        async move {
+            if let Some(draining) = draining
+                && tokio::time::timeout(grace.saturating_add(LAST), draining).await.is_err()
+            {
+                tracing::warn!("the service has not been drained in time");
+            }
+        }
+    }
+
     pub(crate) fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
         let config = Arc::make_mut(&mut self.config);
         change(config);

@@ -7,7 +7,7 @@ use std::sync::{
 
 use couplet_http::server::Endpoint;
 use couplet_server::{
-    Ctx, Server,
+    Ctx, Server, ServerHandle,
     outcomes::{MemoryOutcomes, Outcomes},
     tool,
 };
@@ -17,7 +17,11 @@ use tokio::sync::Semaphore;
 use crate::support::{Session, VERSIONS, alone, call, eventually, meta, send};
 
 /// A replica whose tool counts its runs, and ends each when there is a permit.
-fn replica(store: &MemoryOutcomes, runs: &Arc<AtomicUsize>, gate: &Arc<Semaphore>) -> Endpoint {
+pub(crate) fn replica(store: &MemoryOutcomes, runs: &Arc<AtomicUsize>, gate: &Arc<Semaphore>) -> Endpoint {
+    Endpoint::new(shop(store, runs, gate))
+}
+
+pub(crate) fn shop(store: &MemoryOutcomes, runs: &Arc<AtomicUsize>, gate: &Arc<Semaphore>) -> ServerHandle {
     let (runs, gate) = (runs.clone(), gate.clone());
     let pay = move |ctx: Ctx| {
         let (runs, gate) = (runs.clone(), gate.clone());
@@ -28,11 +32,10 @@ fn replica(store: &MemoryOutcomes, runs: &Arc<AtomicUsize>, gate: &Arc<Semaphore
             format!("run {run}")
         }
     };
-    let server = Server::<()>::new("shop", "1").tool(tool("pay", pay)).outcomes(Outcomes::new(store.clone()));
-    Endpoint::new(server.build())
+    Server::<()>::new("shop", "1").tool(tool("pay", pay)).outcomes(Outcomes::new(store.clone())).build()
 }
 
-fn keyed(mut meta: Value) -> Value {
+pub(crate) fn keyed(mut meta: Value) -> Value {
     meta["io.couplet/idempotencyKey"] = json!("k");
     json!({ "name": "pay", "arguments": {}, "_meta": meta })
 }

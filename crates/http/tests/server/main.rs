@@ -10,6 +10,8 @@ mod authorize;
 mod change_bus;
 mod context;
 mod cors;
+#[cfg(feature = "listen")]
+mod drain;
 mod events;
 #[cfg(feature = "listen")]
 mod http2;

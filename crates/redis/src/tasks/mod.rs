@@ -107,6 +107,13 @@ impl Store for RedisTasks {
         Box::pin(async move { self.extend(tasks, lease).await.map_err(StoreError::new) })
     }
 
+    fn release<'a>(&'a self, id: &'a str, generation: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let released = self.update(id, |record, _| record.release(generation)).await;
+            Ok(released.map_err(StoreError::new)?.is_some())
+        })
+    }
+
     fn list<'a>(
         &'a self,
         owner: Option<&'a str>,

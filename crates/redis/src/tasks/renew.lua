@@ -1,7 +1,7 @@
 -- Extends the lease of a runner. KEYS[1]: the task. ARGV: generation, milliseconds of the lease.
--- A task that has ended has the generation 0, which no runner has.
+-- A task that has ended has the generation 0, which no runner has; a lease that was released ends at 0.
 local found = redis.call('HMGET', KEYS[1], 'generation', 'until')
-if found[1] ~= ARGV[1] or ARGV[1] == '0' then
+if found[1] ~= ARGV[1] or ARGV[1] == '0' or found[2] == '0' then
     return 0
 end
 local time = redis.call('TIME')

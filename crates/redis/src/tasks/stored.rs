@@ -75,7 +75,8 @@ impl RedisTasks {
         let name = self.task_name(id);
         for _ in 0..ATTEMPTS {
             let Some(mut stored) = self.read(&name).await? else { return Ok(None) };
-            let generation = stored.record.generation();
+            let lease = |record: &Record| record.runner.as_ref().map(|runner| (runner.generation, runner.until));
+            let before = lease(&stored.record);
             if !change(&mut stored.record, stored.now) {
                 return Ok(None);
             }
@@ -86,8 +87,8 @@ impl RedisTasks {
                 .number(stored.record.generation())
                 .bytes(&*self.channel)
                 .bytes(&*name);
-            if let Some(runner) = stored.record.runner.as_ref().filter(|runner| runner.generation != generation) {
-                input = input.bytes(stored.until).number(runner.until);
+            if let Some((_, until)) = lease(&stored.record).filter(|after| Some(*after) != before) {
+                input = input.bytes(stored.until).number(until);
             }
             if self.redis.run(&WRITE, input, Repeat::Safe).await? {
                 return Ok(Some(stored.record));

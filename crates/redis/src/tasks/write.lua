@@ -1,6 +1,6 @@
 -- Replaces the record of a task, if no other writer did since it was read. KEYS[1]: the task.
 -- ARGV: tag that was read, new tag, sealed record, generation, channel, message;
--- for a new runner also the end of the lease that was read, and that of the new one.
+-- for a changed lease (a new runner, a release) also the end of the lease that was read, and the new one.
 -- Returns 0 if there was another writer, or else 1.
 local found = redis.call('HMGET', KEYS[1], 'tag', 'until')
 -- The same call, sent again after a broken connection.

@@ -3,9 +3,9 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use couplet_core::{Error, ErrorKind, Outage, OutageChange};
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::time::timeout;
 
-use super::OutcomeStore;
+use super::{OutcomeStore, running::RunningCalls};
 
 /// The configuration of idempotency keys: a store, and how long outcomes are stored; see
 /// [`Server::outcomes`](crate::Server::outcomes).
@@ -23,7 +23,7 @@ pub struct Outcomes {
     pub(super) lease: Duration,
     pub(super) lifetime: Duration,
     pub(super) max_size: usize,
-    pub(super) running: Arc<Semaphore>,
+    pub(super) running: RunningCalls,
     outage: Arc<Outage>,
 }
 
@@ -39,7 +39,7 @@ impl Outcomes {
             lease: Duration::from_secs(15),
             lifetime: Duration::from_secs(24 * 60 * 60),
             max_size: 1 << 20,
-            running: Arc::new(Semaphore::new(1024)),
+            running: RunningCalls::new(1024),
             outage: Arc::default(),
         }
     }
@@ -71,8 +71,14 @@ impl Outcomes {
     /// are refused.
     #[must_use]
     pub fn max_running(mut self, calls: usize) -> Self {
-        self.running = Arc::new(Semaphore::new(calls.min(Semaphore::MAX_PERMITS)));
+        self.running = RunningCalls::new(calls);
         self
+    }
+
+    /// Waits until the running calls have ended and their outcomes are stored, and for `grace` at most. Those whose client
+    /// is gone run on without a connection.
+    pub(crate) async fn drain(self, grace: Duration) {
+        self.running.drain(grace).await;
     }
 
     /// Waits for a call of the store, within limits.

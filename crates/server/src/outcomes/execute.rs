@@ -33,7 +33,7 @@ pub(crate) fn run(
 ) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let digest = digest(&call.params)?;
     let key = OutcomeKey::new(call.principal().map(Arc::from), key);
-    let permit = outcomes.running.clone().try_acquire_owned().map_err(|_| {
+    let running = outcomes.running.begin().ok_or_else(|| {
         let what = "the call was not executed: too many calls with an idempotency key are running; try again later";
         RpcError::internal(what).with_data(json!({ "outcome": "not executed" }))
     })?;
@@ -42,7 +42,7 @@ pub(crate) fn run(
         let (sender, reply) = oneshot::channel();
         let task = async move {
             attempt.attend(sender, execute).await;
-            drop(permit);
+            drop(running);
         };
         tokio::spawn(task.in_current_span());
         reply.await.unwrap_or_else(|_| Reply::Error(RpcError::internal("the call ended unexpectedly")))

@@ -7,6 +7,7 @@
 //! | `digest` | whether a repeated call is the same |
 //! | `stored` | outcomes as bytes |
 //! | `memory` | a store within one process |
+//! | `running` | the calls that run in this process |
 //!
 //! See [`Server::outcomes`](crate::Server::outcomes).
 
@@ -14,6 +15,7 @@ mod config;
 mod digest;
 pub(crate) mod execute;
 mod memory;
+mod running;
 mod stored;
 
 use std::{fmt, sync::Arc, time::Duration};

@@ -59,7 +59,7 @@ impl Engine {
         if !again && self.store.is_exclusive() {
             return Ok(abandoned(record));
         }
-        if again && !(by.can_rerun(&record) && self.has_room()) {
+        if again && !(by.can_rerun(&record) && self.has_room() && !self.draining.is_active()) {
             return Ok(record);
         }
         let id = record.id.clone();
@@ -69,7 +69,19 @@ impl Engine {
             // The lease was renewed, another replica was faster, or the task has ended.
             return Ok(self.store.get(&id).await?.unwrap_or(record));
         };
-        tracing::warn!(task = id, generation = claimed.generation(), again, "the process that ran a task is gone");
+        let is_released = record.runner.as_ref().is_some_and(|runner| runner.until == 0);
+        match is_released {
+            true => tracing::info!(task = id, generation = claimed.generation(), "a released task is taken over"),
+            false => {
+                tracing::warn!(
+                    task = id,
+                    generation = claimed.generation(),
+                    again,
+                    "the process that ran a task is gone"
+                );
+            }
+        }
+        self.counts.taken_over();
         if again {
             let journal = Some(claimed.journal.clone());
             let live = Arc::new(Live::new(id.clone(), claimed.generation(), journal, by.on_change()));
@@ -80,7 +92,7 @@ impl Engine {
         }
         let error = RpcError::internal("the process that ran the task is gone, and the task had not ended");
         let failed = Change::Finished(Finished::Error(error));
-        match self.store.change(&id, Some(claimed.generation()), failed).await? {
+        match self.store_change(&id, Some(claimed.generation()), failed).await? {
             Some(failed) => {
                 by.notify(&failed);
                 Ok(failed)

@@ -10,7 +10,7 @@ use couplet_core::sync::lock;
 use couplet_types::RpcError;
 use tokio::time::Instant;
 
-use super::{Engine, Live};
+use super::{Engine, Live, live::Departure};
 use crate::{
     clock,
     record::{Change, Finished, Record},
@@ -46,6 +46,16 @@ impl Running {
     pub(crate) fn new(engine: &Arc<Engine>, live: &Arc<Live>, ttl: Duration) -> Self {
         here().insert(live.id.clone());
         Self { engine: engine.clone(), live: live.clone(), deadline: Instant::now() + ttl, finished: false }
+    }
+
+    /// Ends the lease of the task, so that another process can run it at once.
+    async fn release(self) {
+        match self.engine.store.release(&self.live.id, self.live.generation).await {
+            Ok(true) => tracing::info!(task = self.live.id, "task released, because of the shutdown"),
+            // It has ended, or another process runs it.
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, task = self.live.id, "a task cannot be released; its lease expires"),
+        }
     }
 
     /// Stores the outcome of the task. Until that succeeds, or the time to live has passed, the outcome is held in
@@ -84,9 +94,16 @@ impl Drop for Running {
     fn drop(&mut self) {
         if let (false, Ok(runtime)) = (self.finished, tokio::runtime::Handle::try_current()) {
             let (engine, live, deadline) = (self.engine.clone(), self.live.clone(), self.deadline);
-            let failed = Self { engine, live, deadline, finished: true };
-            let error = RpcError::internal("the task ended without a result");
-            runtime.spawn(failed.finish(Finished::Error(error)));
+            let ending = Self { engine, live, deadline, finished: true };
+            let error = match self.live.departure() {
+                Some(Departure::Released) => {
+                    runtime.spawn(ending.release());
+                    return;
+                }
+                Some(Departure::Aborted) => "the server was shut down before the task had ended",
+                None => "the task ended without a result",
+            };
+            runtime.spawn(ending.finish(Finished::Error(RpcError::internal(error))));
             return;
         }
         here().remove(&self.live.id);

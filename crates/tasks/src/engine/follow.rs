@@ -14,7 +14,7 @@ use crate::{
 impl Engine {
     /// Makes a change that does not come from the runner.
     pub(crate) async fn change(&self, id: &str, change: Change) -> Result<Option<Record>, RpcError> {
-        let record = self.store.change(id, None, change).await?;
+        let record = self.store_change(id, None, change).await?;
         if let (Some(record), Some(live)) = (&record, self.live(id)) {
             self.observe(&live, record);
         }
@@ -23,11 +23,25 @@ impl Engine {
 
     /// Makes a change of the runner; `None` if nothing changed.
     pub(crate) async fn change_by(&self, live: &Live, change: Change) -> Result<Option<Record>, RpcError> {
-        let record = self.store.change(&live.id, Some(live.generation), change).await?;
+        let record = self.store_change(&live.id, Some(live.generation), change).await?;
         if let Some(record) = &record {
             self.observe(live, record);
         }
         Ok(record)
+    }
+
+    /// Stores a change, and counts it.
+    pub(super) async fn store_change(
+        &self,
+        id: &str,
+        fence: Option<u64>,
+        change: Change,
+    ) -> Result<Option<Record>, StoreError> {
+        let changed = self.store.change(id, fence, change).await?;
+        if let Some(record) = &changed {
+            self.counts.changed(record);
+        }
+        Ok(changed)
     }
 
     /// Reads a running task from the store; `false` if it has ended, or has another runner.

@@ -6,6 +6,8 @@ use std::{
 };
 
 use couplet_core::sync::lock;
+#[cfg(feature = "server")]
+use couplet_types::TaskStatus;
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
 
 #[cfg(feature = "server")]
@@ -47,6 +49,17 @@ struct State {
     record: Option<Record>,
     /// The outcome, before it is stored.
     outcome: Option<Finished>,
+    /// Why a shutdown has aborted the task, if one has.
+    departure: Option<Departure>,
+}
+
+/// What becomes of a task that a shutdown aborts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// Another process may run it.
+    Released,
+    /// It has failed.
+    Aborted,
 }
 
 #[derive(Default)]
@@ -101,6 +114,20 @@ impl Live {
         true
     }
 
+    /// Aborts the task because of a shutdown, if it is running.
+    pub(crate) fn depart(&self, departure: Departure) {
+        let mut state = self.lock();
+        if let Abort::Running(abort) = &state.abort {
+            abort.abort();
+            (state.abort, state.departure) = (Abort::Ending(true), Some(departure));
+        }
+    }
+
+    /// Why a shutdown has aborted the task, if one has.
+    pub(crate) fn departure(&self) -> Option<Departure> {
+        self.lock().departure
+    }
+
     /// From now on the task ends by itself: its outcome is being stored.
     pub(crate) fn set_ending(&self) {
         self.lock().abort = Abort::Ending(false);
@@ -120,6 +147,12 @@ impl Live {
     /// The record as last stored.
     pub(crate) fn record(&self) -> Option<Record> {
         self.lock().record.clone()
+    }
+
+    /// Whether the task waits for an answer of its client.
+    #[cfg(feature = "server")]
+    pub(crate) fn is_waiting_for_input(&self) -> bool {
+        self.lock().record.as_ref().is_some_and(|record| record.status == TaskStatus::InputRequired)
     }
 
     /// The expiry time, in milliseconds since 1970.

@@ -2,6 +2,8 @@
 
 mod access;
 mod adopt;
+mod counts;
+mod drain;
 mod finish;
 mod follow;
 mod lease;
@@ -30,6 +32,8 @@ use crate::{
 };
 
 use adopt::Adopting;
+use counts::Counts;
+use drain::Draining;
 use finish::{Running, running, runs_here};
 
 pub(crate) use access::Access;
@@ -74,6 +78,8 @@ pub(crate) struct Engine {
     /// Whether the store is away, as far as the renewal of leases has found.
     outage: Outage,
     purged: AtomicU64,
+    draining: Draining,
+    counts: Counts,
     /// The input requests that are being delivered to clients.
     #[cfg(feature = "server")]
     pub(crate) deliveries: crate::inputs::Deliveries,
@@ -108,6 +114,8 @@ impl Engine {
             renewing: AtomicBool::new(false),
             outage: Outage::new(),
             purged: AtomicU64::new(0),
+            draining: Draining::default(),
+            counts: Counts::default(),
             #[cfg(feature = "server")]
             deliveries: Default::default(),
         }
@@ -208,6 +216,7 @@ impl Engine {
             task.finish(finished).await;
         });
         live.set_abort(running.abort_handle());
+        self.draining.note();
     }
 
     /// Finds a task of this owner. While it runs in this process, it is found even if the store is unavailable.
@@ -313,6 +322,8 @@ impl Engine {
         if running.get(&live.id).is_some_and(|known| known.generation == live.generation) {
             running.remove(&live.id);
         }
+        drop(running);
+        self.draining.note();
     }
 
     async fn purge(&self) {

@@ -28,14 +28,26 @@ impl Record {
     }
 
     /// Extends the lease of a runner, for [`Store::renew`](crate::Store::renew). `false` if it is not the runner (any
-    /// more), or the task has ended.
+    /// more) or has released the task, or if the task has ended.
     pub fn renew(&mut self, generation: u64, now: u64, lease: Duration) -> bool {
-        if self.status.is_terminal() || self.generation() != generation {
-            return false;
-        }
-        if let Some(runner) = &mut self.runner {
-            runner.until = runner.until.max(now.saturating_add(millis(lease)));
-        }
-        self.runner.is_some()
+        let Some(runner) = self.held_by(generation) else { return false };
+        runner.until = runner.until.max(now.saturating_add(millis(lease)));
+        true
+    }
+
+    /// Ends the lease of a runner, for [`Store::release`](crate::Store::release). `false` if it is not the runner (any
+    /// more) or has released the task before, or if the task has ended.
+    pub fn release(&mut self, generation: u64) -> bool {
+        let Some(runner) = self.held_by(generation) else { return false };
+        runner.until = 0;
+        self.released += 1;
+        self.revision += 1;
+        true
+    }
+
+    /// The runner with this generation, unless it has released the task.
+    fn held_by(&mut self, generation: u64) -> Option<&mut Runner> {
+        let is_over = self.status.is_terminal();
+        self.runner.as_mut().filter(|runner| !is_over && runner.generation == generation && runner.until > 0)
     }
 }

@@ -56,6 +56,14 @@ pub struct Record {
     /// What a run in another process replays, if the task may run again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub journal: Vec<Entry>,
+    /// The number of runners that have released the task, in a graceful shutdown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub released: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The idempotency key of a request.
@@ -76,7 +84,7 @@ pub struct Runner {
     pub node: Arc<str>,
     /// The number of runners that the task has had. A write of an earlier runner is rejected (fencing).
     pub generation: u64,
-    /// The end of the lease in milliseconds, by the [clock of the store](crate::Store::now).
+    /// The end of the lease in milliseconds, by the [clock of the store](crate::Store::now); 0 if it was released.
     pub until: u64,
 }
 
@@ -144,6 +152,7 @@ impl Record {
             answers: Vec::new(),
             request: None,
             journal: Vec::new(),
+            released: 0,
         }
     }
 

@@ -148,7 +148,7 @@ impl From<Tasks> for Extension {
         let Tasks { store, limits, list, asking } = tasks;
         let changes = asking.then(StatusChanges::new);
         let engine = Arc::new(Engine::new(store, limits));
-        let [run, get, update, cancel, result, page] = std::array::from_fn(|_| engine.clone());
+        let [run, get, update, cancel, result, page, counted, drained] = std::array::from_fn(|_| engine.clone());
         let [run_changes, result_changes] = [changes.clone(), changes.clone()];
         let mut extension = Self::new(TASKS_EXTENSION)
             .stateless()
@@ -161,6 +161,8 @@ impl From<Tasks> for Extension {
                 core_wire::result(result.clone(), result_changes.clone(), call, server)
             })
             .capabilities(move |can| declare(can, list))
+            .metrics(move || counted.metrics())
+            .on_drain(move |grace| drained.clone().drain(grace))
             .tool_middleware(move |asked: ToolCall, next: ToolNext| {
                 run::middleware(run.clone(), run_changes.clone(), asked, next)
             });

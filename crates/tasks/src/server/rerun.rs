@@ -90,8 +90,10 @@ pub(super) fn continued(engine: &Arc<Engine>) -> Option<Arc<Live>> {
 /// Runs a tool again for a task whose process is gone.
 pub(super) async fn run(engine: Arc<Engine>, live: Arc<Live>, asked: ToolCall, next: ToolNext) -> Reply {
     let most = asked.data::<Task>().and_then(|task| task.repeatable.then_some(task.max_runs));
+    // A graceful shutdown is not a failed attempt.
+    let released = live.record().map_or(0, |record| record.released);
     match most {
-        Some(most) if live.generation <= most => {}
+        Some(most) if live.generation.saturating_sub(released) <= most => {}
         Some(most) => {
             let message = format!("the task was started {most} times, and its process ended each time");
             return Reply::Error(RpcError::internal(message));

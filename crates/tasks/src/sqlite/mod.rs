@@ -145,6 +145,11 @@ impl Store for Sqlite {
         })
     }
 
+    fn release<'a>(&'a self, id: &'a str, generation: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let released = self.edit(id, move |record| record.release(generation));
+        Box::pin(async move { Ok(released.await?.is_some()) })
+    }
+
     fn list<'a>(
         &'a self,
         owner: Option<&'a str>,

@@ -1,6 +1,9 @@
 //! Tasks over HTTP, on both wires: where questions and news need a stream, there is one.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
+mod drain;
+mod metrics;
+
 use std::{
     sync::{
         Arc,

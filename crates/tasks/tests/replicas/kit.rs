@@ -10,7 +10,7 @@ use std::{
 
 use couplet_client::{Client, Elicitation};
 use couplet_core::BoxFuture;
-use couplet_server::{Ctx, Server, ToolError, extract::Args, schemars::JsonSchema, tool};
+use couplet_server::{Ctx, Server, ServerHandle, ToolError, extract::Args, schemars::JsonSchema, tool};
 use couplet_tasks::{
     CallTask, Called, Change, ClientTasks, Memory, Record, Store, StoreError, Task, TaskHandle, TaskTool, Tasks,
 };
@@ -95,6 +95,10 @@ impl Store for Link {
         lease: Duration,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         self.work(move |store| store.renew(tasks, lease))
+    }
+
+    fn release<'a>(&'a self, id: &'a str, generation: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.work(move |store| store.release(id, generation))
     }
 
     fn list<'a>(
@@ -183,6 +187,7 @@ async fn steps(log: Log, ctx: Ctx) -> Result<String, ToolError> {
 
 /// A replica: a server, and a client that is connected to it.
 pub(crate) struct Replica {
+    pub(crate) server: ServerHandle,
     pub(crate) link: Link,
     pub(crate) client: Client,
     pub(crate) log: Log,
@@ -217,8 +222,8 @@ impl Replica {
             }
         };
         let client = Client::new("c", "1").versions([version]).extension(ClientTasks::new()).on_elicit(answer);
-        let client = client.timeout(Duration::from_secs(3600)).connect(server).await.unwrap();
-        Self { link, client, log, asked }
+        let client = client.timeout(Duration::from_secs(3600)).connect(server.clone()).await.unwrap();
+        Self { server, link, client, log, asked }
     }
 
     pub(crate) async fn begin(&self, tool: &str) -> TaskHandle {

@@ -83,6 +83,10 @@ impl Store for Disk {
         self.work(Box::pin(async move { self.memory.renew(tasks, lease).await }))
     }
 
+    fn release<'a>(&'a self, id: &'a str, generation: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.work(Box::pin(async move { self.memory.release(id, generation).await }))
+    }
+
     fn list<'a>(
         &'a self,
         owner: Option<&'a str>,

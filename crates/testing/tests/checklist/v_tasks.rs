@@ -96,6 +96,9 @@ impl Store for Slow {
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         self.inner.renew(tasks, lease)
     }
+    fn release<'a>(&'a self, id: &'a str, generation: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.inner.release(id, generation)
+    }
     fn list<'a>(
         &'a self,
         owner: Option<&'a str>,

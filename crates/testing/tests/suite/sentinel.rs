@@ -1,12 +1,15 @@
 //! Services inside of other services: each question reaches the one inside, whose answer is none that a default gives.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use couplet_core::{
-    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Reply, Service,
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Metric, Reply, Service,
     http::headers::ParamHeader, message::Params,
 };
 use couplet_server::Server;
@@ -60,6 +63,14 @@ impl Service for Sentinel {
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         Some(Box::pin(std::future::ready(())))
     }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![Metric::gauge("sentinel", "one", 1)]
+    }
+
+    fn drain(&self, _: Duration) -> Option<BoxFuture<'static, ()>> {
+        self.background()
+    }
 }
 
 /// Asks a service that has a sentinel inside everything that there is to ask.
@@ -73,6 +84,8 @@ async fn check(what: &str, outer: impl Service + Clone, sentinel: &Sentinel, too
     assert!(outer.has_resource(uri) && !outer.has_resource("s://elsewhere"), "{what}");
     assert!(outer.may_subscribe(uri, Some(&Caller::new("ann"))) && !outer.may_subscribe(uri, None), "{what}");
     assert!(outer.background().is_some(), "{what}");
+    assert_eq!(outer.metrics(), sentinel.metrics(), "{what}");
+    assert!(outer.drain(Duration::ZERO).is_some(), "{what}");
     let mut wire = Wire::new(outer, ProtocolVersion::V2025_06_18);
     wire.open().await;
     let answer = wire.request("tools/call", json!({ "name": tool })).await;

@@ -81,7 +81,7 @@ impl Routes {
         }
     }
 
-    fn all(&self) -> Vec<Endpoint> {
+    pub(super) fn all(&self) -> Vec<Endpoint> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).endpoints.values().cloned().collect()
     }
 }

@@ -11,6 +11,7 @@ use tokio::{
     io::AsyncRead,
     sync::{Semaphore, watch},
     task::JoinSet,
+    time::Instant,
 };
 
 use crate::server::{
@@ -129,11 +130,23 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut lifecycle: L
         tokio::time::sleep(SETTLE).await;
     }
     site.shut_down();
+    drain(&site, grace, open).await;
+    site.end().await;
+    Ok(())
+}
+
+/// Drains the connections, and the work that the service does without a request.
+async fn drain(site: &Site, grace: Duration, open: GracefulShutdown) {
+    let began = Instant::now();
+    let mut draining = JoinSet::new();
+    let beside = site.clone();
+    draining.spawn(async move { beside.drain(grace).await });
     if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
         tracing::warn!("some connections were still busy and are cut off");
     }
-    site.end().await;
-    Ok(())
+    draining.join_next().await;
+    // A call that ended meanwhile may have begun such work.
+    site.drain(grace.saturating_sub(began.elapsed())).await;
 }
 
 /// Serves the connections of a listener until the future is dropped.

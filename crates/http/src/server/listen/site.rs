@@ -1,9 +1,10 @@
 //! The paths of the listener.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use http::{HeaderValue, Request, StatusCode, Version, header};
 use hyper::body::Incoming;
+use tokio::task::JoinSet;
 
 use crate::server::{
     endpoint::Endpoint,
@@ -81,6 +82,13 @@ impl Site {
     pub(super) fn start(&self) {
         self.endpoint.run_background();
         self.routes.start();
+    }
+
+    /// Completes the work that the service does without a request.
+    pub(super) async fn drain(&self, grace: Duration) {
+        let mut draining: JoinSet<()> = self.routes.all().into_iter().map(|endpoint| endpoint.drain(grace)).collect();
+        draining.spawn(self.endpoint.drain(grace));
+        while draining.join_next().await.is_some() {}
     }
 
     /// Lets other replicas go on with the sessions, once the connections are drained.

@@ -7,6 +7,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use couplet_core::{Metric, MetricKind};
 use couplet_types::RequestMethod;
 
 use crate::server::{
@@ -37,9 +38,13 @@ impl Endpoint {
     /// | `couplet_accept_errors_total` | | connections that could not be accepted |
     /// | `couplet_store_duration_seconds`, `couplet_store_errors_total` | `store` | calls of the stores: `sessions` and `events` |
     /// | `couplet_draining` | | 1 after the beginning of a shutdown |
+    /// | `couplet_tasks` | `status` | with the tasks extension: tasks that run in this process, `working` or `input_required` |
+    /// | `couplet_tasks_finished_total` | `status` | tasks that this process has ended: `completed`, `failed` or `cancelled` |
+    /// | `couplet_tasks_taken_over_total` | | tasks of lost or stopped replicas that this process has taken over |
     ///
     /// A method that the protocol does not have is `other`. Requests that need no service, such as `ping` and
-    /// `initialize`, count as messages and HTTP responses only.
+    /// `initialize`, count as messages and HTTP responses only. Extensions of the service may add
+    /// [others](couplet_core::Service::metrics).
     ///
     /// ```
     /// use couplet_http::server::Endpoint;
@@ -59,6 +64,7 @@ impl Endpoint {
         page.gauge("couplet_unsent_bytes", "bytes of responses that are not sent yet", config.in_flight.bytes());
         let draining = usize::from(state.draining.load(Ordering::Relaxed));
         page.gauge("couplet_draining", "1 after the beginning of a shutdown", draining);
+        page.service(&self.config.service.metrics());
         page.0
     }
 }
@@ -78,6 +84,31 @@ impl Page {
     fn counter(&mut self, name: &str, help: &str, value: &AtomicU64) {
         self.head(name, "counter", help);
         let _ = writeln!(self.0, "{name} {}", value.load(Ordering::Relaxed));
+    }
+
+    /// Writes the metrics of the service. Those of one name stand together, those with the same label are one.
+    fn service(&mut self, metrics: &[Metric]) {
+        for (at, first) in metrics.iter().enumerate() {
+            let is_new = |earlier: &Metric| earlier.name != first.name;
+            if !metrics[..at].iter().all(is_new) {
+                continue;
+            }
+            let kind = if first.kind == MetricKind::Counter { "counter" } else { "gauge" };
+            self.head(first.name, kind, first.help);
+            let mut sums: Vec<(Option<(&str, &str)>, u64)> = Vec::new();
+            for metric in metrics[at..].iter().filter(|metric| metric.name == first.name) {
+                match sums.iter_mut().find(|(label, _)| *label == metric.label) {
+                    Some((_, sum)) => *sum = sum.saturating_add(metric.value),
+                    None => sums.push((metric.label, metric.value)),
+                }
+            }
+            for (label, value) in sums {
+                let _ = match label {
+                    Some((label, of)) => writeln!(self.0, "{}{{{label}=\"{of}\"}} {value}", first.name),
+                    None => writeln!(self.0, "{} {value}", first.name),
+                };
+            }
+        }
     }
 
     /// Writes a sample, unless nothing was counted.

@@ -3,7 +3,7 @@
 use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
 use couplet_core::{
-    BoxFuture, Call, Caller, ClientNotification, Description, Hub, Reply, Service, http::headers::ParamHeader,
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, Metric, Reply, Service, http::headers::ParamHeader,
     message::Params,
 };
 use couplet_types::RpcError;
@@ -80,6 +80,14 @@ impl Service for Timed {
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         self.service.background()
     }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.service.metrics()
+    }
+
+    fn drain(&self, grace: Duration) -> Option<BoxFuture<'static, ()>> {
+        self.service.drain(grace)
+    }
 }
 
 #[cfg(test)]
@@ -134,6 +142,14 @@ mod tests {
         fn background(&self) -> Option<BoxFuture<'static, ()>> {
             Some(Box::pin(std::future::ready(())))
         }
+
+        fn metrics(&self) -> Vec<Metric> {
+            vec![Metric::gauge("sentinel", "one", 1)]
+        }
+
+        fn drain(&self, _: Duration) -> Option<BoxFuture<'static, ()>> {
+            self.background()
+        }
     }
 
     #[test]
@@ -147,6 +163,8 @@ mod tests {
         assert!(!timed.has_resource("any"));
         assert!(!timed.may_subscribe("any", None));
         assert!(timed.background().is_some());
+        assert_eq!(timed.metrics().len(), 1);
+        assert!(timed.drain(Duration::ZERO).is_some());
         let mut connection = ServerConnection::new(timed, Limits::default());
         connection.receive(br#"{"jsonrpc":"2.0","method":"notifications/any"}"#[..].into());
         assert_eq!(inner.notes.load(Ordering::SeqCst), 1);

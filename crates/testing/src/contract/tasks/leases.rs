@@ -68,3 +68,34 @@ pub(super) async fn concurrent_claims(store: &Arc<dyn Store>) {
     assert_eq!(winners.len(), 1, "one replica takes a task over");
     assert_eq!(winners.pop(), Some(get(&**store, &id).await));
 }
+
+/// A task that its runner releases can be taken over at once.
+pub(super) async fn release(store: &dyn Store) {
+    let id = add(store, LONG, |_| {}).await;
+    let release = async |generation| store.release(&id, generation).await.expect("the store answers");
+    for generation in [0, 2] {
+        assert!(!release(generation).await, "it is not the runner");
+    }
+    let taken = store.claim(&id, "other", LONG).await.expect("the store answers");
+    assert_eq!(taken, None, "the lease has not expired");
+    let before = get(store, &id).await;
+    assert!(release(1).await, "the runner releases its task");
+    let after = get(store, &id).await;
+    assert!(after.revision > before.revision, "a release has a revision");
+    assert_eq!((after.generation(), after.released), (1, 1), "the generation stays, and releases are counted");
+    assert!(after.runner.is_some_and(|runner| runner.until == 0), "the lease is over");
+    assert!(!release(1).await, "it is released once");
+    let lost = store.renew(&[(id.clone(), 1)], LONG).await.expect("the store answers");
+    assert_eq!(lost, [&*id], "a renewal that comes late does not take the task back");
+    let claimed = store.claim(&id, "other", LONG).await.expect("the store answers").expect("it is free");
+    assert_eq!((claimed.generation(), claimed.released), (2, 1));
+    assert!(claimed.runner.is_some_and(|runner| runner.until > store.now()), "the new runner has a lease");
+    assert!(!release(1).await, "the old runner is fenced");
+    let late = change(store, &id, Some(1), Change::Message("late".to_owned())).await;
+    assert_eq!(late, None, "also when it writes");
+    let taken = store.claim(&id, "third", LONG).await.expect("the store answers");
+    assert_eq!(taken, None, "the task has a live runner again");
+    change(store, &id, Some(2), Change::Cancelled).await.expect("it ends");
+    assert!(!release(2).await, "a task that has ended is not released");
+    assert!(!store.release(&random("unknown"), 1).await.expect("the store answers"), "nor is an unknown one");
+}

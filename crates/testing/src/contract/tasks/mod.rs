@@ -42,6 +42,7 @@ pub async fn task_store(store: impl Store) {
     leases::fencing(&*store).await;
     leases::renewal(&*store).await;
     leases::concurrent_claims(&store).await;
+    leases::release(&*store).await;
     keys::one_task_per_key(&*store).await;
     keys::concurrent_inserts(&store).await;
     keys::expired_keys_are_free(&*store).await;
@@ -74,6 +75,11 @@ pub async fn task_watch(store: impl Store) {
     tokio::task::yield_now().await;
     store.claim(&id, "other", LONG).await.expect("the store answers").expect("it is free");
     done("after a take-over", watched).await;
+    let claimed = get(&*store, &id).await;
+    let watched = watch(&id, claimed.revision);
+    tokio::task::yield_now().await;
+    assert!(store.release(&id, claimed.generation()).await.expect("the store answers"), "it is released");
+    done("after a release", watched).await;
 }
 
 /// A random name: contracts may run at the same time, on one store.
