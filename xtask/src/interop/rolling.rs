@@ -1,8 +1,8 @@
 //! The clients of other SDKs while replicas of the server come and go.
 //!
-//! Every client repeats the steps of the suite and two more, whose executions the server counts in a file. It says
-//! `answered <id>` for each counted call that it has the answer of, and in the end a line with four numbers: `rounds`,
-//! `clients`, `failures`, `timeouts`.
+//! Every client repeats the steps of the suite and two more. The server writes the ids of calls into a file when it executes
+//! them. The client says `answered <id>` for each call that it has the answer of, and in the end a line with four numbers:
+//! `rounds`, `clients`, `failures`, `timeouts`.
 
 use std::{
     collections::HashMap,
@@ -13,8 +13,9 @@ use std::{
 };
 
 use super::{
-    Bench,
+    Bench, STEPS,
     peer::{PEERS, Programs},
+    relay::Relay,
     report::{Counts, Role, Row, Transport, complaint},
     url,
 };
@@ -105,14 +106,19 @@ fn at_once<'a>(
 /// Runs one client to its end.
 fn one(place: &Place<'_>, disturbance: Disturbance, row: Row, programs: &Programs) -> Ended {
     let name = format!("{}-{}", disturbance.name(), row.name());
-    let (url, seconds) = (url(&place.port.to_string()), place.seconds.to_string());
+    let relay = match Relay::start(place.port) {
+        Ok(relay) => relay,
+        Err(why) => return (row, Err(why)),
+    };
+    let (url, seconds) = (url(&relay.port.to_string()), place.seconds.to_string());
     let log = place.logs.join(format!("{name}.log"));
     let mut client = programs.client(&[row.offer, disturbance.name(), &url, &name, &seconds]);
+    client.env(STEPS, row.plan.clone().repeated().variable());
     let limit = Duration::from_secs(place.seconds) + MORE;
     let ended = Group::start(&mut client, &log).and_then(|group| group.wait(limit));
     let said = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
     let said = match ended {
-        Ok(status) if status.success() => Ok(said),
+        Ok(status) if status.success() => relay.unknown(row.expected()).map(|_| said),
         Ok(_) => Err(complaint(&said)),
         Err(why) => Err(why),
     };
