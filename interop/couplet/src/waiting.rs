@@ -7,7 +7,7 @@ use couplet::prelude::*;
 use crate::ledger;
 
 /// How long a call takes that is to be cancelled.
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(6);
 /// How long a call goes on after its stream was cut.
 const SHORT: Duration = Duration::from_millis(400);
 

@@ -22,7 +22,7 @@ use crate::Failure;
 struct Seen {
     /// The sessions that the server has opened.
     opened: BTreeSet<String>,
-    /// The sessions that the client has deleted.
+    /// The sessions that the server has deleted, as it says.
     deleted: BTreeSet<String>,
     /// The ids at which streams were cut.
     cut: BTreeSet<String>,
@@ -103,16 +103,25 @@ fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The last request of a connection, if it deletes a session. A connection has one request at a time.
+#[derive(Debug, Default)]
+enum Deletion {
+    #[default]
+    None,
+    Began,
+    Of(String),
+}
+
 /// Copies both directions of a connection, each in a thread.
 fn connect(client: TcpStream, target: u16, seen: &Arc<Mutex<Seen>>) -> io::Result<()> {
     let server = TcpStream::connect((Ipv4Addr::LOCALHOST, target))?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (from_client, to_server, requests) = (client.try_clone()?, server.try_clone()?, seen.clone());
-    let mut is_delete = false;
-    thread::spawn(move || copy(from_client, to_server, |line| note_request(&requests, line, &mut is_delete)));
-    let replies = seen.clone();
-    thread::spawn(move || copy(server, client, |line| note_reply(&replies, line)));
+    let (asked, replies) = (Arc::<Mutex<Deletion>>::default(), seen.clone());
+    let answered = asked.clone();
+    thread::spawn(move || copy(from_client, to_server, |line| note_request(&requests, line, &asked)));
+    thread::spawn(move || copy(server, client, |line| note_reply(&replies, line, &answered)));
     Ok(())
 }
 
@@ -137,11 +146,12 @@ fn copy(mut from: TcpStream, mut to: TcpStream, mut note: impl FnMut(&str) -> bo
 }
 
 /// Notes a line of a request. A body has no end of line, so the line of a method may begin with one.
-fn note_request(seen: &Mutex<Seen>, line: &str, is_delete: &mut bool) -> bool {
+fn note_request(seen: &Mutex<Seen>, line: &str, deletion: &Mutex<Deletion>) -> bool {
+    let mut deletion = deletion.lock().unwrap_or_else(PoisonError::into_inner);
     if line.trim_end().ends_with(" HTTP/1.1") {
-        *is_delete = line.contains("DELETE /");
-    } else if let Some(session) = header(line, "mcp-session-id").filter(|_| *is_delete) {
-        lock(seen).deleted.insert(session);
+        *deletion = if line.contains("DELETE /") { Deletion::Began } else { Deletion::None };
+    } else if let (Some(session), Deletion::Began) = (header(line, "mcp-session-id"), &*deletion) {
+        *deletion = Deletion::Of(session);
     } else if header(line, "last-event-id").is_some() {
         lock(seen).resumed += 1;
     }
@@ -149,8 +159,12 @@ fn note_request(seen: &Mutex<Seen>, line: &str, is_delete: &mut bool) -> bool {
 }
 
 /// Notes a line of a reply; returns whether the connection is cut after it.
-fn note_reply(seen: &Mutex<Seen>, line: &str) -> bool {
-    if let Some(session) = header(line, "mcp-session-id") {
+fn note_reply(seen: &Mutex<Seen>, line: &str, deletion: &Mutex<Deletion>) -> bool {
+    if line.starts_with("HTTP/1.1 2") {
+        if let Deletion::Of(session) = &*deletion.lock().unwrap_or_else(PoisonError::into_inner) {
+            lock(seen).deleted.insert(session.clone());
+        }
+    } else if let Some(session) = header(line, "mcp-session-id") {
         lock(seen).opened.insert(session);
     }
     let id = line.split_once("\"cut ").and_then(|(_, rest)| Some(rest.split_once(" here\"")?.0));
@@ -189,29 +203,30 @@ mod tests {
 
     #[test]
     fn a_stream_is_cut_once_and_has_to_be_resumed() {
-        let relay = Relay::start(1).unwrap();
+        let (relay, deletion) = (Relay::start(1).unwrap(), Mutex::default());
         assert!(relay.resumed().is_err());
         let event = "data: {\"message\":\"cut a-1 here\"}\n";
-        assert!(note_reply(&relay.seen, event));
-        assert!(!note_reply(&relay.seen, event), "the event is sent again");
+        assert!(note_reply(&relay.seen, event, &deletion));
+        assert!(!note_reply(&relay.seen, event, &deletion), "the event is sent again");
         assert!(relay.resumed().is_err());
-        assert!(!note_request(&relay.seen, "Last-Event-ID: 7\r\n", &mut false));
+        assert!(!note_request(&relay.seen, "Last-Event-ID: 7\r\n", &deletion));
         assert_eq!(relay.resumed(), Ok(()));
     }
 
     #[test]
     fn a_session_that_was_opened_has_to_be_deleted() {
-        let relay = Relay::start(1).unwrap();
+        let (relay, deletion) = (Relay::start(1).unwrap(), Mutex::default());
         assert!(relay.all_deleted().is_err());
-        note_reply(&relay.seen, "Mcp-Session-Id: one\r\n");
-        let mut is_delete = false;
-        for line in ["POST /mcp HTTP/1.1\r\n", "mcp-session-id: one\r\n"] {
-            note_request(&relay.seen, line, &mut is_delete);
+        note_reply(&relay.seen, "Mcp-Session-Id: one\r\n", &deletion);
+        for (request, status, is_deleted) in [
+            ("POST /mcp HTTP/1.1\r\n", "HTTP/1.1 200 OK\r\n", false),
+            ("{\"id\":1}DELETE /mcp HTTP/1.1\r\n", "HTTP/1.1 503 Service Unavailable\r\n", false),
+            ("DELETE /mcp HTTP/1.1\r\n", "HTTP/1.1 204 No Content\r\n", true),
+        ] {
+            note_request(&relay.seen, request, &deletion);
+            note_request(&relay.seen, "mcp-session-id: one\r\n", &deletion);
+            note_reply(&relay.seen, status, &deletion);
+            assert_eq!(relay.all_deleted().is_ok(), is_deleted, "{request}");
         }
-        assert!(relay.all_deleted().is_err());
-        for line in ["{\"id\":1}DELETE /mcp HTTP/1.1\r\n", "mcp-session-id: one\r\n"] {
-            note_request(&relay.seen, line, &mut is_delete);
-        }
-        assert_eq!(relay.all_deleted(), Ok(()));
     }
 }

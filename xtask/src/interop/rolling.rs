@@ -83,7 +83,7 @@ pub(crate) fn clients_while(
     Ok(counts + Counts::noted(&format!("{} executions", disturbance.name()), ledger.verdict()))
 }
 
-/// Runs clients while replicas are disturbed; returns the number of answers that each may have lost, too.
+/// Runs clients while replicas are disturbed; returns the number of replicas that were killed, too.
 fn at_once<'a>(
     place: &Place<'_>,
     disturbance: Disturbance,
@@ -95,9 +95,7 @@ fn at_once<'a>(
         let threads: Vec<_> = rows.map(start).collect();
         let mut losses = 0;
         while !threads.iter().all(ScopedJoinHandle::is_finished) {
-            let is_killed = disturb()?;
-            // An SDK that does not report a 503 waits for an answer that does not come.
-            losses += usize::from(is_killed || disturbance == Disturbance::Rolled);
+            losses += usize::from(disturb()?);
         }
         Ok((threads.into_iter().map(|thread| thread.join().expect("a thread does not panic")).collect(), losses))
     })
@@ -125,7 +123,8 @@ fn one(place: &Place<'_>, disturbance: Disturbance, row: Row, programs: &Program
     (row, said)
 }
 
-/// What a client may have seen. It has one call under way at a time, so each disturbance can take one answer with it.
+/// What a client may have seen. It has one call under way at a time, so each replica that is killed can take one answer with
+/// it. A replica that is rolled takes none.
 fn judge(
     said: &str,
     expected: &str,
@@ -146,7 +145,7 @@ fn judge(
     match disturbance {
         _ if rounds == 0 => Err("it did not get through all steps once".to_owned()),
         Disturbance::Rolled if clients > 1 => Err(format!("{clients} clients: a session was lost")),
-        _ if timeouts > losses => Err(format!("{timeouts} answers were lost in {losses} disturbances")),
+        _ if timeouts > losses => Err(format!("{timeouts} answers were lost, and {losses} replicas killed")),
         _ => Ok(format!("{rounds} rounds, {clients} clients, {failures} definite errors, {timeouts} lost answers")),
     }
 }
@@ -206,7 +205,7 @@ mod tests {
             (all.replace("rounds", "ronds"), Disturbance::Rolled, "it did not say what it did"),
             (all.replace("rounds 3", "rounds 0"), Disturbance::Killed, "it did not get through all steps once"),
             (all.replace("clients 1", "clients 2"), Disturbance::Rolled, "2 clients: a session was lost"),
-            (all.replace("timeouts 0", "timeouts 3"), Disturbance::Killed, "3 answers were lost in 2 disturbances"),
+            (all.replace("timeouts 0", "timeouts 3"), Disturbance::Killed, "3 answers were lost, and 2 replicas killed"),
             (all.replace("a-1", "a-3"), Disturbance::Killed, "`a-3` was answered and executed 2 times"),
             (all.replace("a-1", "a-4"), Disturbance::Killed, "`a-4` was answered and executed 0 times"),
         ] {

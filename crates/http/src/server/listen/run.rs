@@ -129,8 +129,12 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut lifecycle: L
         tokio::time::sleep(SETTLE).await;
     }
     site.shut_down();
-    if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
-        tracing::warn!("some connections were still busy and are cut off");
+    let drain = async {
+        open.shutdown().await;
+        site.finish_calls().await;
+    };
+    if tokio::time::timeout(grace, drain).await.is_err() {
+        tracing::warn!("some connections or calls were still busy and are cut off");
     }
     site.end().await;
     Ok(())
