@@ -9,42 +9,63 @@ that went as it should.
 import asyncio
 import json
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamablehttp_client
-from mcp.types import ElicitResult, Implementation
+from mcp.types import (
+    CallToolResult,
+    CancelledNotification,
+    CancelledNotificationParams,
+    ClientNotification,
+    CreateMessageResult,
+    ElicitResult,
+    Implementation,
+    PromptReference,
+    ResourceUpdatedNotification,
+    ServerNotification,
+    TextContent,
+)
+from pydantic import AnyUrl
 
 sys.path.append(str(Path(__file__).parent.parent / "shared"))
-from rolling import Rolling, done, expect  # noqa: E402
+from rolling import Run, expect  # noqa: E402
+from steps import GREETING, Counted, reported, text_of  # noqa: E402
 
-# The run, while replicas come and go.
-rolling = None
+run = Run()
 
 
 async def answer(_context, ask):
     fields = ask.requestedSchema["properties"]
-    if rolling and ask.message.startswith("Confirm "):
-        return ElicitResult(action="accept", content={"id": rolling.asked(ask.message)})
+    if ask.message.startswith("Confirm "):
+        return ElicitResult(action="accept", content={"id": run.asked(ask.message)})
     expect("the question", ask.message, "Who are you?")
     expect("the fields", {name: field["type"] for name, field in fields.items()}, {"name": "string", "age": "integer"})
     return ElicitResult(action="accept", content={"name": "Ada", "age": 36})
 
 
-def text_of(result):
-    if result.isError:
-        raise RuntimeError(result.content[0].text)
-    return result.content[0].text
+async def say(_context, ask):
+    text = run.asked(ask.messages[0].content.text)
+    content = TextContent(type="text", text=text)
+    return CreateMessageResult(model="interop-model", role="assistant", content=content)
+
+
+# What is done for a change of a resource.
+updated = None
+
+
+async def hear(message):
+    if updated and isinstance(message, ServerNotification) and isinstance(message.root, ResourceUpdatedNotification):
+        updated(str(message.root.params.uri))
 
 
 async def tools(client):
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-    expect("the tools", sorted(listed), sorted(["add", "count", "greet"] + (["mark", "confirm"] if rolling else [])))
+    expect("the missing tools", {"add", "count", "greet"} - set(listed), set())
     expect("the description", listed["add"].description, "Adds two integers.")
     expect("the type of `a`", listed["add"].inputSchema["properties"]["a"]["type"], "integer")
-    done("tools")
 
 
 async def call(client):
@@ -52,15 +73,13 @@ async def call(client):
     text = text_of(result)
     expect("the sum", result.structuredContent, {"sum": 5})
     expect("the text", json.loads(text), {"sum": 5})
-    done("call")
 
 
 async def resource(client):
     listed = (await client.list_resources()).resources
-    expect("the resources", [(str(r.uri), r.mimeType) for r in listed], [("interop://greeting", "text/plain")])
-    contents = (await client.read_resource("interop://greeting")).contents
+    expect("the resources", [(str(r.uri), r.mimeType) for r in listed], [(GREETING, "text/plain")])
+    contents = (await client.read_resource(GREETING)).contents
     expect("the contents", [c.text for c in contents], ["Hello from a resource"])
-    done("resource")
 
 
 async def prompt(client):
@@ -69,54 +88,73 @@ async def prompt(client):
     expect("the prompts", arguments, [("explain", [("topic", True)])])
     messages = (await client.get_prompt("explain", {"topic": "MCP"})).messages
     expect("the messages", [(m.role, m.content.text) for m in messages], [("user", "Explain MCP, please.")])
-    done("prompt")
+
+
+async def complete(client):
+    result = await client.complete(PromptReference(type="ref/prompt", name="explain"), {"name": "topic", "value": "M"})
+    expect("the topics", result.completion.values, ["MCP"])
 
 
 async def progress(client):
-    heard = []
-
-    async def hear(done, total, message):
-        heard.append((done, total, message))
-
-    result = await client.call_tool("count", {"to": 3}, progress_callback=hear)
-    expect("the text", text_of(result), "counted to 3")
-    expect("the progress", heard, [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")])
-    done("progress")
+    text = await reported(client, "count", {"to": 3}, ["step 1", "step 2", "step 3"])
+    expect("the text", text, "counted to 3")
 
 
 async def elicit(client):
-    result = await client.call_tool("greet")
-    expect("the text", text_of(result), "Hello Ada, 36")
-    done("elicit")
+    expect("the text", text_of(await client.call_tool("greet")), "Hello Ada, 36")
 
 
-async def mark(client):
-    id, heard = rolling.new_id(), []
+@asynccontextmanager
+async def cancel_call(client, tool, arguments):
+    """A call that is under way in the context and cancelled at its end."""
+    # The next request has this id; the SDK has no other way to learn it.
+    id = client._request_id
+    call = asyncio.create_task(client.call_tool(tool, arguments))
+    await asyncio.sleep(0)
+    try:
+        yield call
+    finally:
+        params = CancelledNotificationParams(requestId=id)
+        await client.send_notification(ClientNotification(CancelledNotification(params=params)))
+        call.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await call
 
-    async def hear(done, total, message):
-        heard.append((done, total, message))
 
-    result = await client.call_tool("mark", {"id": id}, progress_callback=hear)
-    expect("the text", text_of(result), f"marked {id}")
-    expect("the progress", heard, [(n, 3, f"{id} {n}") for n in (1, 2, 3)])
-    print("answered", id, flush=True)
-
-
-async def confirm(client):
-    id = rolling.new_id()
-    expect("the text", text_of(await client.call_tool("confirm", {"id": id})), f"confirmed {id}")
-    print("answered", id, flush=True)
+@asynccontextmanager
+async def subscribed(client, uri):
+    """The next change of a resource."""
+    global updated
+    change = asyncio.get_running_loop().create_future()
+    updated = lambda uri: change.done() or change.set_result(uri)  # noqa: E731
+    await client.subscribe_resource(AnyUrl(uri))
+    yield change
+    await client.unsubscribe_resource(AnyUrl(uri))
 
 
-STEPS = (tools, call, resource, prompt, progress, elicit)
+async def task(client):
+    async def work(tool, id):
+        tasks = client.experimental
+        task_id = (await tasks.call_tool_as_task(tool, {"id": id})).task.taskId
+        async for status in tasks.poll_task(task_id):
+            if status.status == "input_required":
+                break
+        # It asks on the stream of this request.
+        return text_of(await tasks.get_task_result(task_id, CallToolResult))
+
+    await counted.once("job", "done", work)
+
+
+STEPS = dict(
+    tools=tools, call=call, resource=resource, prompt=prompt, complete=complete, progress=progress, elicit=elicit
+)
 
 
 @asynccontextmanager
 async def opened(connect):
     about = Implementation(name="interop", version="1.0.0")
-    async with connect as (read, write, *_), ClientSession(
-        read, write, client_info=about, elicitation_callback=answer
-    ) as client:
+    callbacks = dict(elicitation_callback=answer, sampling_callback=say, message_handler=hear)
+    async with connect() as (read, write, *_), ClientSession(read, write, client_info=about, **callbacks) as client:
         said = await client.initialize()
         print("revision", said.protocolVersion, flush=True)
         expect("the server's name", said.serverInfo.name, "interop")
@@ -124,26 +162,19 @@ async def opened(connect):
 
 
 async def main():
-    global rolling
+    global counted, run
     match sys.argv[1:]:
         case [_revision, "http", url]:
-            connect = streamablehttp_client(url)
+            connect = lambda: streamablehttp_client(url)  # noqa: E731
         case [_revision, "stdio", program, *arguments]:
-            connect = stdio_client(StdioServerParameters(command=program, args=arguments))
+            connect = lambda: stdio_client(StdioServerParameters(command=program, args=arguments))  # noqa: E731
         case [_revision, "rolled" | "killed" as mode, url, name, seconds]:
-            rolling = Rolling(mode, name, seconds)
-            return await rolling.run(lambda: opened(streamablehttp_client(url)), STEPS + (mark, confirm))
+            connect = lambda: streamablehttp_client(url)  # noqa: E731
+            run = Run(mode, name, seconds)
         case _:
             sys.exit("usage: client.py <revision> http <url> | <revision> stdio <program> [argument..]")
-    failure = None
-    async with opened(connect) as client:
-        try:
-            for step in STEPS:
-                await step(client)
-        except Exception as error:
-            # From here on it would be wrapped by every task group that it passes.
-            failure = f"{type(error).__name__}: {error}"
-    return failure
+    counted = Counted(run, cancel_call, subscribed)
+    return await run.go(lambda: opened(connect), STEPS | counted.steps() | {"task": task})
 
 
 sys.exit(asyncio.run(main()))

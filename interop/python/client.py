@@ -9,40 +9,61 @@ should.
 import asyncio
 import json
 import sys
-from contextlib import asynccontextmanager
+import warnings
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
-from mcp_types import ElicitResult, Implementation
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp_types import (
+    CreateMessageResult,
+    ElicitResult,
+    Implementation,
+    PromptReference,
+    ResourceUpdatedNotification,
+    TextContent,
+)
 
 sys.path.append(str(Path(__file__).parent.parent / "shared"))
-from rolling import Rolling, done, expect  # noqa: E402
+from rolling import Run, expect  # noqa: E402
+from steps import GREETING, Counted, reported, text_of  # noqa: E402
 
-# The run, while replicas come and go.
-rolling = None
+# Sampling and `resources/subscribe` are deprecated, and part of the suite.
+warnings.simplefilter("ignore", MCPDeprecationWarning)
+
+run = Run()
 
 
 async def answer(_context, ask):
     fields = ask.requested_schema["properties"]
-    if rolling and ask.message.startswith("Confirm "):
-        return ElicitResult(action="accept", content={"id": rolling.asked(ask.message)})
+    if ask.message.startswith("Confirm "):
+        return ElicitResult(action="accept", content={"id": run.asked(ask.message)})
     expect("the question", ask.message, "Who are you?")
     expect("the fields", {name: field["type"] for name, field in fields.items()}, {"name": "string", "age": "integer"})
     return ElicitResult(action="accept", content={"name": "Ada", "age": 36})
 
 
-def text_of(result):
-    if result.is_error:
-        raise RuntimeError(result.content[0].text)
-    return result.content[0].text
+async def say(_context, ask):
+    content = ask.messages[0].content
+    text = (content[0] if isinstance(content, list) else content).text
+    content = TextContent(type="text", text=run.asked(text))
+    return CreateMessageResult(model="interop-model", role="assistant", content=content)
+
+
+# What is done for a change of a resource in a session.
+updated = None
+
+
+async def hear(message):
+    if updated and isinstance(message, ResourceUpdatedNotification):
+        updated(message.params.uri)
 
 
 async def tools(client):
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-    expect("the tools", sorted(listed), sorted(["add", "count", "greet"] + (["mark", "confirm"] if rolling else [])))
+    expect("the missing tools", {"add", "count", "greet"} - set(listed), set())
     expect("the description", listed["add"].description, "Adds two integers.")
     expect("the type of `a`", listed["add"].input_schema["properties"]["a"]["type"], "integer")
-    done("tools")
 
 
 async def call(client):
@@ -50,15 +71,13 @@ async def call(client):
     text = text_of(result)
     expect("the sum", result.structured_content, {"sum": 5})
     expect("the text", json.loads(text), {"sum": 5})
-    done("call")
 
 
 async def resource(client):
     listed = (await client.list_resources()).resources
-    expect("the resources", [(r.uri, r.mime_type) for r in listed], [("interop://greeting", "text/plain")])
-    contents = (await client.read_resource("interop://greeting")).contents
+    expect("the resources", [(r.uri, r.mime_type) for r in listed], [(GREETING, "text/plain")])
+    contents = (await client.read_resource(GREETING)).contents
     expect("the contents", [c.text for c in contents], ["Hello from a resource"])
-    done("resource")
 
 
 async def prompt(client):
@@ -67,59 +86,71 @@ async def prompt(client):
     expect("the prompts", arguments, [("explain", [("topic", True)])])
     messages = (await client.get_prompt("explain", {"topic": "MCP"})).messages
     expect("the messages", [(m.role, m.content.text) for m in messages], [("user", "Explain MCP, please.")])
-    done("prompt")
+
+
+async def complete(client):
+    result = await client.complete(PromptReference(type="ref/prompt", name="explain"), {"name": "topic", "value": "M"})
+    expect("the topics", result.completion.values, ["MCP"])
 
 
 async def progress(client):
-    heard = []
-
-    async def hear(done, total, message):
-        heard.append((done, total, message))
-
-    result = await client.call_tool("count", {"to": 3}, progress_callback=hear)
-    expect("the text", text_of(result), "counted to 3")
-    expect("the progress", heard, [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")])
-    done("progress")
+    text = await reported(client, "count", {"to": 3}, ["step 1", "step 2", "step 3"])
+    expect("the text", text, "counted to 3")
 
 
 async def elicit(client):
-    result = await client.call_tool("greet")
-    expect("the text", text_of(result), "Hello Ada, 36")
-    done("elicit")
+    expect("the text", text_of(await client.call_tool("greet")), "Hello Ada, 36")
 
 
-async def mark(client):
-    id, heard = rolling.new_id(), []
-
-    async def hear(done, total, message):
-        heard.append((done, total, message))
-
-    result = await client.call_tool("mark", {"id": id}, progress_callback=hear)
-    expect("the text", text_of(result), f"marked {id}")
-    expect("the progress", heard, [(n, 3, f"{id} {n}") for n in (1, 2, 3)])
-    print("answered", id, flush=True)
-
-
-async def confirm(client):
-    id = rolling.new_id()
-    expect("the text", text_of(await client.call_tool("confirm", {"id": id})), f"confirmed {id}")
-    print("answered", id, flush=True)
+@asynccontextmanager
+async def cancel_call(client, tool, arguments):
+    """A call that is under way in the context and cancelled at its end."""
+    call = asyncio.create_task(client.call_tool(tool, arguments))
+    try:
+        yield call
+    finally:
+        call.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await call
 
 
-STEPS = (tools, call, resource, prompt, progress, elicit)
+@asynccontextmanager
+async def subscribed(client, uri):
+    """The next change of a resource."""
+    global updated
+    change = asyncio.get_running_loop().create_future()
+    if client.protocol_version == "2025-11-25":
+        updated = lambda uri: change.done() or change.set_result(uri)  # noqa: E731
+        await client.subscribe_resource(uri)
+        yield change
+        await client.unsubscribe_resource(uri)
+    else:
+        async with client.listen(resource_subscriptions=[uri]) as events:
+
+            async def first():
+                async for event in events:
+                    return event.uri
+
+            change = asyncio.create_task(first())
+            try:
+                yield change
+            finally:
+                change.cancel()
 
 
-def client_of(target, revision):
-    # This client knows one revision with a handshake. With a revision as its mode it asks the server nothing
-    # beforehand, and does not get to know its name.
-    mode = "legacy" if revision == "2025-11-25" else revision
-    about = Implementation(name="interop", version="1.0.0")
-    return Client(target, mode=mode, client_info=about, elicitation_callback=answer)
+STEPS = dict(
+    tools=tools, call=call, resource=resource, prompt=prompt, complete=complete, progress=progress, elicit=elicit
+)
 
 
 @asynccontextmanager
 async def opened(target, revision):
-    async with client_of(target, revision) as client:
+    # This client knows one revision with a handshake. With a revision as its mode it asks the server nothing
+    # beforehand, and does not get to know its name.
+    mode = "legacy" if revision == "2025-11-25" else revision
+    about = Implementation(name="interop", version="1.0.0")
+    callbacks = dict(elicitation_callback=answer, sampling_callback=say, message_handler=hear)
+    async with Client(target, mode=mode, client_info=about, **callbacks) as client:
         print("revision", client.protocol_version, flush=True)
         name = "interop" if revision in ("2025-11-25", "auto") else None
         expect("the server's name", client.server_info and client.server_info.name, name)
@@ -127,26 +158,19 @@ async def opened(target, revision):
 
 
 async def main():
-    global rolling
+    global run
     match sys.argv[1:]:
         case [revision, "http", url]:
             target = url
         case [revision, "stdio", program, *arguments]:
             target = StdioServerParameters(command=program, args=arguments)
         case [revision, "rolled" | "killed" as mode, url, name, seconds]:
-            rolling = Rolling(mode, name, seconds)
-            return await rolling.run(lambda: opened(url, revision), STEPS + (mark, confirm))
+            target = url
+            run = Run(mode, name, seconds)
         case _:
             sys.exit("usage: client.py <revision> http <url> | <revision> stdio <program> [argument..]")
-    failure = None
-    async with opened(target, revision) as client:
-        try:
-            for step in STEPS:
-                await step(client)
-        except Exception as error:
-            # From here on it would be wrapped by every task group that it passes.
-            failure = f"{type(error).__name__}: {error}"
-    return failure
+    steps = STEPS | Counted(run, cancel_call, subscribed).steps()
+    return await run.go(lambda: opened(target, revision), steps)
 
 
 sys.exit(asyncio.run(main()))

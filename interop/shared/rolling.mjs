@@ -1,4 +1,5 @@
-// How a client of the suite goes on while replicas of the server are rolled (SIGTERM) or killed (SIGKILL).
+// How a client of the suite goes through its steps: once, or again and again while replicas of the server are rolled (SIGTERM)
+// or killed (SIGKILL).
 //
 // A step that ends with a definite error is repeated, by the same client while replicas are rolled, and by a new one while
 // they are killed. A wrong value ends the program at once, and so does a lost session while replicas are only rolled.
@@ -30,11 +31,12 @@ async function limited(work) {
     }
 }
 
-// One run: `mode` is `rolled` or `killed`, `name` makes the ids of calls unique.
-export class Rolling {
+// One run: `name` makes the ids of calls unique. In the modes `rolled` and `killed` it is repeated.
+export class Run {
     constructor(mode, name, seconds) {
         this.isKilled = mode === 'killed';
-        this.name = name;
+        this.isRepeated = this.isKilled || mode === 'rolled';
+        this.name = this.isRepeated ? name : `node${process.pid}`;
         this.until = performance.now() + Number(seconds) * 1000;
         Object.assign(this, { calls: 0, at: 0, attempts: 0, clients: 0, failures: 0, timeouts: 0, wrong: undefined });
     }
@@ -44,14 +46,14 @@ export class Rolling {
         return `${this.name}-${this.calls}`;
     }
 
-    // The id that an elicitation is about: it has to be one of a call of this client.
+    // The id that a server asks for: it has to be one of a call of this client.
     asked(message) {
-        const [, name, number] = /^Confirm (.*)-(\d+)$/.exec(message) ?? [];
+        const [, name, number] = /^(?:Confirm|Say) (.*)-(\d+)$/.exec(message) ?? [];
         if (name === this.name && Number(number) <= this.calls) {
             return `${name}-${number}`;
         }
         // The SDK may swallow the exception.
-        this.wrong ??= new AssertionError({ message: `the elicitation of another client: ${message}` });
+        this.wrong ??= new AssertionError({ message: `the question for another client: ${message}` });
         throw this.wrong;
     }
 
@@ -84,10 +86,28 @@ export class Rolling {
         }
     }
 
-    async run(connect, close, steps) {
+    // Goes through the steps that are named in the environment, or through all.
+    async go(connect, close, steps) {
+        const names = process.env.INTEROP_STEPS?.split(' ') ?? Object.keys(steps);
+        const list = names.map(name => [name, steps[name] ?? (() => Promise.reject(new Error(`no step ${name}`)))]);
+        await (this.isRepeated ? this.repeat(connect, close, list) : this.once(connect, close, list));
+    }
+
+    async once(connect, close, list) {
+        await connect();
+        for (const [name, step] of list) {
+            await step();
+            if (this.wrong !== undefined) {
+                throw this.wrong;
+            }
+            console.log(`ok ${name}`);
+        }
+        await close();
+    }
+
+    async repeat(connect, close, list) {
         // What an SDK does in the background may fail as well.
         process.on('unhandledRejection', error => console.log(`unhandled ${error}`));
-        const list = Object.entries(steps);
         while (!this.isOver()) {
             this.clients += 1;
             if (this.clients > 1 && !this.isKilled) {

@@ -1,10 +1,12 @@
-"""How a client of the suite goes on while replicas of the server are rolled (SIGTERM) or killed (SIGKILL).
+"""How a client of the suite goes through its steps: once, or again and again while replicas of the server are rolled
+(SIGTERM) or killed (SIGKILL).
 
 A step that ends with a definite error is repeated, by the same client while replicas are rolled, and by a new one while
 they are killed. A wrong value ends the program at once, and so does a lost session while replicas are only rolled.
 """
 
 import asyncio
+import os
 import time
 
 # How often a step may fail in a row.
@@ -23,10 +25,6 @@ def expect(what, found, expected):
         raise Wrong(f"{what}: {found!r}, not {expected!r}")
 
 
-def done(step):
-    print("ok", step, flush=True)
-
-
 def wrong_in(error):
     """The wrong value among the errors that an SDK has wrapped."""
     if isinstance(error, BaseExceptionGroup):
@@ -34,11 +32,12 @@ def wrong_in(error):
     return error if isinstance(error, Wrong) else None
 
 
-class Rolling:
-    """One run: `mode` is `rolled` or `killed`, `name` makes the ids of calls unique."""
+class Run:
+    """One run: `name` makes the ids of calls unique. In the modes `rolled` and `killed` it is repeated."""
 
-    def __init__(self, mode, name, seconds):
+    def __init__(self, mode="once", name=f"python{os.getpid()}", seconds=0):
         self.is_killed = mode == "killed"
+        self.is_repeated = mode in ("rolled", "killed")
         self.name = name
         self.until = time.monotonic() + float(seconds)
         self.calls = self.at = self.attempts = self.clients = self.failures = self.timeouts = 0
@@ -49,13 +48,13 @@ class Rolling:
         return f"{self.name}-{self.calls}"
 
     def asked(self, message):
-        """The id that an elicitation is about: it has to be one of a call of this client."""
-        id = message.removeprefix("Confirm ")
+        """The id that a server asks for: it has to be one of a call of this client."""
+        id = message.removeprefix("Confirm ").removeprefix("Say ")
         name, _, number = id.rpartition("-")
         if name == self.name and number.isdecimal() and int(number) <= self.calls:
             return id
         # The SDK may swallow the exception.
-        self.wrong = f"the elicitation of another client: {message}"
+        self.wrong = f"the question for another client: {message}"
         raise Wrong(self.wrong)
 
     def is_over(self):
@@ -69,8 +68,29 @@ class Rolling:
             self.wrong = f"{step} failed {self.attempts} times: {error!r}"
         await asyncio.sleep(PAUSE)
 
-    async def run(self, connect, steps):
-        """Takes a function that returns a context with a client, and the steps. Returns what is wrong, if anything."""
+    async def go(self, connect, steps):
+        """Takes a function that returns a context with a client, and the steps by their names, of which the environment
+        names those to do. Returns what is wrong, if anything."""
+        names = os.environ.get("INTEROP_STEPS", " ".join(steps)).split()
+        if unknown := [name for name in names if name not in steps]:
+            return f"there are no steps {unknown}"
+        listed = [steps[name] for name in names]
+        return await (self.repeat(connect, listed) if self.is_repeated else self.once(connect, names, listed))
+
+    async def once(self, connect, names, steps):
+        async with connect() as client:
+            for name, step in zip(names, steps):
+                try:
+                    await step(client)
+                except Exception as error:
+                    # From here on it would be wrapped by every task group that it passes.
+                    self.wrong = self.wrong or f"{name}: {type(error).__name__}: {error}"
+                if self.wrong:
+                    break
+                print("ok", name, flush=True)
+        return self.wrong
+
+    async def repeat(self, connect, steps):
         while not self.is_over():
             self.clients += 1
             if self.clients > 1 and not self.is_killed:

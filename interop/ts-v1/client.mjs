@@ -8,14 +8,22 @@ import assert from 'node:assert/strict';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { Rolling, limit } from './rolling.mjs';
+import {
+    CallToolResultSchema,
+    CreateMessageRequestSchema,
+    ElicitRequestSchema,
+    ResourceUpdatedNotificationSchema
+} from '@modelcontextprotocol/sdk/types.js';
+import { Run, limit } from './rolling.mjs';
+import { answers, stepsOf, textOf } from './steps.mjs';
 
 // The revision is what this SDK begins with: it has no way to ask for another one.
 const [, mode, target, ...rest] = process.argv.slice(2);
-const rolling = ['rolled', 'killed'].includes(mode) ? new Rolling(mode, ...rest) : undefined;
+const run = new Run(mode, ...rest);
+const answer = answers(run);
 
 let transport, client, revision;
+let updated = () => {};
 
 async function connect() {
     transport =
@@ -28,8 +36,11 @@ async function connect() {
         revision = version;
         told?.(version);
     };
-    client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities: { elicitation: { form: {} } } });
-    client.setRequestHandler(ElicitRequestSchema, answer);
+    const capabilities = { elicitation: { form: {} }, sampling: {} };
+    client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities });
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => answer.elicit(params));
+    client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => answer.sample(params));
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => updated(params.uri));
     await client.connect(transport, limit);
     if (mode === 'stdio') {
         oneByOne(transport);
@@ -45,86 +56,31 @@ async function close() {
     await client.close();
 }
 
-function answer({ params }) {
-    const { message, requestedSchema } = params;
-    if (rolling && message.startsWith('Confirm ')) {
-        return { action: 'accept', content: { id: rolling.asked(message) } };
-    }
-    const { name, age } = requestedSchema.properties;
-    assert.deepEqual([message, name.type, age.type], ['Who are you?', 'string', 'integer']);
-    return { action: 'accept', content: { name: 'Ada', age: 36 } };
+function call(name, args = {}, options = {}) {
+    return client.callTool({ name, arguments: args }, undefined, { ...limit, ...options });
 }
 
-function textOf(result) {
-    if (result.isError) {
-        throw new Error(result.content[0].text);
-    }
-    return result.content[0].text;
+async function subscribe(uri, heard) {
+    updated = heard;
+    await client.subscribeResource({ uri }, limit);
+    return () => client.unsubscribeResource({ uri }, limit);
 }
 
-const steps = {
-    async tools() {
-        const { tools } = await client.listTools(undefined, limit);
-        const expected = ['add', 'count', 'greet', ...Object.keys(rolling ? counted : {})].sort();
-        assert.deepEqual(tools.map(tool => tool.name).sort(), expected);
-        const add = tools.find(tool => tool.name === 'add');
-        assert.equal(add.description, 'Adds two integers.');
-        assert.equal(add.inputSchema.properties.a.type, 'integer');
-    },
-
-    async call() {
-        const result = await client.callTool({ name: 'add', arguments: { a: 2, b: 3 } }, undefined, limit);
-        assert.deepEqual(JSON.parse(textOf(result)), { sum: 5 });
-        assert.deepEqual(result.structuredContent, { sum: 5 });
-    },
-
-    async resource() {
-        const { resources } = await client.listResources(undefined, limit);
-        assert.deepEqual(resources.map(r => [r.uri, r.mimeType]), [['interop://greeting', 'text/plain']]);
-        const { contents } = await client.readResource({ uri: 'interop://greeting' }, limit);
-        assert.deepEqual(contents.map(c => c.text), ['Hello from a resource']);
-    },
-
-    async prompt() {
-        const { prompts } = await client.listPrompts(undefined, limit);
-        const listed = prompts.map(p => [p.name, p.arguments.map(a => [a.name, a.required])]);
-        assert.deepEqual(listed, [['explain', [['topic', true]]]]);
-        const { messages } = await client.getPrompt({ name: 'explain', arguments: { topic: 'MCP' } }, limit);
-        assert.deepEqual(messages.map(m => [m.role, m.content.text]), [['user', 'Explain MCP, please.']]);
-    },
-
-    async progress() {
-        const heard = [];
-        const onprogress = ({ progress, total, message }) => heard.push([progress, total, message]);
-        const result = await client.callTool({ name: 'count', arguments: { to: 3 } }, undefined, { ...limit, onprogress });
-        assert.equal(textOf(result), 'counted to 3');
-        assert.deepEqual(heard, [[1, 3, 'step 1'], [2, 3, 'step 2'], [3, 3, 'step 3']]);
-    },
-
-    async elicit() {
-        const result = await client.callTool({ name: 'greet' }, undefined, limit);
-        assert.equal(textOf(result), 'Hello Ada, 36');
+async function job(name, id) {
+    const options = { ...limit, task: { ttl: 60_000 } };
+    const stream = client.experimental.tasks.callToolStream({ name, arguments: { id } }, CallToolResultSchema, options);
+    const seen = [];
+    for await (const message of stream) {
+        seen.push(message.type);
+        if (message.type === 'error') {
+            throw message.error;
+        } else if (message.type === 'result') {
+            assert.deepEqual(seen.slice(0, 2), ['taskCreated', 'taskStatus']);
+            return textOf(message.result);
+        }
     }
-};
-
-// The steps whose executions are counted.
-const counted = {
-    async mark() {
-        const [id, heard] = [rolling.newId(), []];
-        const onprogress = ({ progress, total, message }) => heard.push([progress, total, message]);
-        const result = await client.callTool({ name: 'mark', arguments: { id } }, undefined, { ...limit, onprogress });
-        assert.equal(textOf(result), `marked ${id}`);
-        assert.deepEqual(heard, [1, 2, 3].map(n => [n, 3, `${id} ${n}`]));
-        console.log(`answered ${id}`);
-    },
-
-    async confirm() {
-        const id = rolling.newId();
-        const result = await client.callTool({ name: 'confirm', arguments: { id } }, undefined, limit);
-        assert.equal(textOf(result), `confirmed ${id}`);
-        console.log(`answered ${id}`);
-    }
-};
+    throw new Error('the task has no result');
+}
 
 // Here a pipe brings progress and result at once, and the SDK forgets who waits for progress when it sees the result
 // (modelcontextprotocol/typescript-sdk#2580). So it gets one message at a time.
@@ -136,13 +92,5 @@ function oneByOne(transport) {
     };
 }
 
-if (rolling) {
-    await rolling.run(connect, close, { ...steps, ...counted });
-} else {
-    await connect();
-    for (const [name, step] of Object.entries(steps)) {
-        await step();
-        console.log(`ok ${name}`);
-    }
-    await close();
-}
+const { steps, counted } = stepsOf(run, () => client, call, subscribe);
+await run.go(connect, close, { ...steps, task: () => counted('job', 'done', job) });

@@ -1,4 +1,5 @@
-//! A file to which the tools of all replicas append what they do, so that executions can be counted.
+//! A file to which the tools of all replicas append what they do, so that executions can be counted. A server that has no
+//! replicas and no file stores the lines in memory.
 
 use std::{
     collections::HashMap,
@@ -6,14 +7,17 @@ use std::{
     fs::{self, OpenOptions},
     io::{self, Write},
     path::PathBuf,
+    sync::{Mutex, PoisonError},
 };
 
 /// The variable that names the file.
 pub const VARIABLE: &str = "INTEROP_LEDGER";
 
-fn file() -> io::Result<PathBuf> {
-    let unset = || io::Error::new(io::ErrorKind::NotFound, format!("`{VARIABLE}` is not set"));
-    env::var_os(VARIABLE).map(PathBuf::from).ok_or_else(unset)
+/// The lines of a process without a file.
+static LINES: Mutex<String> = Mutex::new(String::new());
+
+fn file() -> Option<PathBuf> {
+    env::var_os(VARIABLE).map(PathBuf::from)
 }
 
 /// Appends a line.
@@ -21,7 +25,11 @@ fn file() -> io::Result<PathBuf> {
 /// # Errors
 /// When the file cannot be written.
 pub fn write(line: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().create(true).append(true).open(file()?)?;
+    let Some(path) = file() else {
+        LINES.lock().unwrap_or_else(PoisonError::into_inner).push_str(&format!("{line}\n"));
+        return Ok(());
+    };
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     // One write: lines of several processes do not mix.
     file.write_all(format!("{line}\n").as_bytes())
 }
@@ -39,9 +47,10 @@ pub fn count(line: &str) -> io::Result<usize> {
 /// # Errors
 /// When the file cannot be read.
 pub fn counts() -> io::Result<HashMap<String, usize>> {
-    let text = match fs::read_to_string(file()?) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        text => text?,
+    let text = match file().map(fs::read_to_string) {
+        None => LINES.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Some(text) => text?,
     };
     let mut counts = HashMap::new();
     for line in text.lines() {

@@ -4,6 +4,7 @@
 
 pub mod ledger;
 pub mod tools;
+mod waiting;
 
 use std::fmt::Debug;
 

@@ -1,8 +1,7 @@
 //! `interop-replica`: one of several replicas of a server, with the flags of every server program.
 //!
-//! With `--plain` it is the server of the interop suite, with `--counted` with tools that count their executions; otherwise
-//! its tools do what replicas have to share: they ask, take long, change resources, run as tasks, and write down that they
-//! ran.
+//! With `--plain` it is the server of the interop suite; otherwise its tools do what replicas have to share: they ask, take
+//! long, change resources, run as tasks, and write down that they ran.
 
 use std::{error::Error, process::ExitCode, sync::Arc, time::Duration};
 
@@ -20,9 +19,6 @@ struct Flags {
     /// Serve the tools of the interop suite, and no others
     #[arg(long)]
     plain: bool,
-    /// Add the tools that count their executions to those of the interop suite
-    #[arg(long, requires = "plain")]
-    counted: bool,
     #[command(flatten)]
     shared: SharedArgs,
     #[command(flatten)]
@@ -42,11 +38,7 @@ async fn main() -> ExitCode {
 
 async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
     let shared = flags.shared.open()?;
-    let server = match (flags.plain, flags.counted) {
-        (true, true) => tools::counted(tools::server()),
-        (true, false) => tools::server(),
-        (false, _) => replica(&shared),
-    };
+    let server = if flags.plain { tools::server(shared.tasks()) } else { replica(&shared) };
     serve(Arc::new(shared.configure(server).build()), &flags.serve, &shared).await
 }
 

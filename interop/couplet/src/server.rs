@@ -2,12 +2,13 @@
 
 use std::{env, process::ExitCode};
 
-use couplet::prelude::*;
+use couplet::{prelude::*, tasks::Tasks};
 use couplet_interop::tools::server;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
+    let server = || server(Tasks::in_memory());
     let served = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["stdio"] => server().serve(stdio()).await,
         ["http", port] => server().serve(couplet::http::listen(format!("127.0.0.1:{port}"))).await,

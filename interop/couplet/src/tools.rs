@@ -4,19 +4,26 @@
 
 use std::{fmt::Debug, time::Duration};
 
-use couplet::prelude::*;
+use couplet::{
+    prelude::*,
+    server::extract::Completing,
+    tasks::Tasks,
+    types::{CreateMessageParams, SamplingMessage},
+};
 use serde::{Deserialize, Serialize};
 
-use crate::{expect, ledger};
+use crate::{expect, ledger, waiting};
 
-/// Returns the server of the suite.
-pub fn server() -> Server {
-    Server::new("interop", "1.0.0").tool(add).tool(count).tool(greet).resource(greeting).prompt(explain)
-}
+/// The resource whose changes are reported.
+const GREETING: &str = "interop://greeting";
+/// The time between two looks of a client at its task.
+const POLL: Duration = Duration::from_millis(100);
 
-/// Adds the tools whose executions are counted: each call has an id of its own, which is in the ledger once.
-pub fn counted(server: Server) -> Server {
-    server.tool(mark).tool(confirm)
+/// Returns the server of the suite. A tool that has an id as its argument writes it down when it is executed.
+pub fn server(tasks: Tasks) -> Server {
+    let server = Server::new("interop", "1.0.0").extension(tasks.poll_interval(POLL));
+    let server = server.tool(add).tool(count).tool(greet).tool(touch).resource(greeting).prompt(explain);
+    waiting::register(server.tool(mark).tool(confirm).tool(ask).tool(job))
 }
 
 /// Compares what arrived with what the suite sends. A difference is in the ledger too, if there is one.
@@ -64,13 +71,24 @@ async fn greet(ctx: Ctx) -> Result<String, ToolError> {
 }
 
 /// A greeting.
-#[resource("interop://greeting", mime_type = "text/plain")]
+#[resource("interop://greeting", mime_type = "text/plain", subscribable)]
 fn greeting() -> &'static str {
     "Hello from a resource"
 }
 
+/// Reports that the greeting has changed.
+#[tool]
+fn touch(ctx: Ctx) -> &'static str {
+    ctx.server().updated(GREETING);
+    "touched"
+}
+
+fn topics(typed: Completing) -> Vec<&'static str> {
+    ["MCP", "tides"].into_iter().filter(|topic| topic.starts_with(&typed.value)).collect()
+}
+
 /// Asks for an explanation.
-#[prompt]
+#[prompt(complete(topic = topics))]
 fn explain(topic: String) -> Result<String, ToolError> {
     check("the topic", topic.as_str(), "MCP")?;
     Ok(format!("Explain {topic}, please."))
@@ -95,8 +113,29 @@ struct Confirmed {
 /// Asks for the id, and writes it down afterwards.
 #[tool]
 async fn confirm(id: String, ctx: Ctx) -> Result<String, ToolError> {
-    let answer = ctx.elicit::<Confirmed>("confirm", format!("Confirm {id}")).await?.accepted()?;
-    check("the confirmed id", &answer.id, &id)?;
-    ledger::write(&format!("begin {id}"))?;
+    confirmed(&id, &ctx).await?;
     Ok(format!("confirmed {id}"))
+}
+
+/// Does the same as a task.
+#[tool(task)]
+async fn job(id: String, ctx: Ctx) -> Result<String, ToolError> {
+    confirmed(&id, &ctx).await?;
+    Ok(format!("done {id}"))
+}
+
+async fn confirmed(id: &str, ctx: &Ctx) -> Result<(), ToolError> {
+    let answer = ctx.elicit::<Confirmed>("confirm", format!("Confirm {id}")).await?.accepted()?;
+    check("the confirmed id", answer.id.as_str(), id)?;
+    Ok(ledger::write(&format!("begin {id}"))?)
+}
+
+/// Asks the model of the client for the id, and writes it down afterwards.
+#[tool]
+async fn ask(id: String, ctx: Ctx) -> Result<String, ToolError> {
+    let question = CreateMessageParams::new(vec![SamplingMessage::user(format!("Say {id}"))], 100);
+    let answer = ctx.sample("model", question).await?.content.all_text();
+    check("the answer of the model", answer.as_str(), id.as_str())?;
+    ledger::write(&format!("begin {id}"))?;
+    Ok(format!("said {id}"))
 }

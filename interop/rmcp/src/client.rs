@@ -3,25 +3,31 @@
 //! come and go.
 //!
 //! The revision may be `auto`. The program prints the one that was agreed on, and a line for each step that went as it
-//! should.
+//! should. `INTEROP_STEPS` names the steps; without it there are all.
 
+mod calls;
+mod counted;
+mod handler;
 mod rolling;
+mod steps;
 
 use std::{
     env,
     fmt::{self, Debug},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    process,
 };
 
 use rmcp::{
-    ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient,
+    ClientLifecycleMode, ClientServiceExt, RoleClient,
     model::*,
-    service::{NotificationContext, RequestContext, RunningService},
+    service::RunningService,
     transport::{StreamableHttpClientTransport, TokioChildProcess},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::process::Command;
+
+use handler::Handler;
+use steps::Step;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 type Client = RunningService<RoleClient, Handler>;
@@ -29,7 +35,7 @@ type Client = RunningService<RoleClient, Handler>;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let handler = Handler::default();
+    let handler = Handler::new(&format!("rmcp{}", process::id()));
     let client = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [revision, "http", url] => connect(&handler, revision, url).await?,
         [revision, "stdio", program, rest @ ..] => {
@@ -44,8 +50,9 @@ async fn main() -> Outcome {
         _ => return Err("usage: rmcp-client <revision> http <url> | <revision> stdio <program> [argument..]".into()),
     };
     check_server(&client)?;
-    for step in Step::SUITE {
-        step.run(&client, &handler).await?;
+    for step in Step::wanted()? {
+        step.run(&client, &handler, false).await.map_err(|error| format!("{}: {error}", step.name()))?;
+        handler.calls.check()?;
         println!("ok {}", step.name());
     }
     client.cancel().await?;
@@ -63,42 +70,6 @@ fn check_server(client: &Client) -> Outcome {
     expect("the server's name", server.server_info.as_ref().map(|info| info.name.as_str()), Some("interop"))
 }
 
-#[derive(Clone, Copy)]
-enum Step {
-    Tools,
-    Call,
-    Resource,
-    Prompt,
-    Progress,
-    Elicit,
-}
-
-impl Step {
-    const SUITE: [Self; 6] = [Self::Tools, Self::Call, Self::Resource, Self::Prompt, Self::Progress, Self::Elicit];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Call => "call",
-            Self::Resource => "resource",
-            Self::Prompt => "prompt",
-            Self::Progress => "progress",
-            Self::Elicit => "elicit",
-        }
-    }
-
-    async fn run(self, client: &Client, handler: &Handler) -> Outcome {
-        match self {
-            Self::Tools => tools(client, handler).await,
-            Self::Call => call(client).await,
-            Self::Resource => resource(client).await,
-            Self::Prompt => prompt(client).await,
-            Self::Progress => progress(client, handler).await,
-            Self::Elicit => elicit(client).await,
-        }
-    }
-}
-
 fn lifecycle(revision: &str) -> Outcome<ClientLifecycleMode> {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     match revision {
@@ -107,121 +78,6 @@ fn lifecycle(revision: &str) -> Outcome<ClientLifecycleMode> {
         "2026-07-28" => Ok(ClientLifecycleMode::Discover { preferred_versions }),
         other => Err(format!("`{other}` is not for this client").into()),
     }
-}
-
-/// How far, of how much, and a message.
-type Heard = (f64, Option<f64>, Option<String>);
-
-#[derive(Clone, Default)]
-struct Handler {
-    heard: Arc<Mutex<Vec<Heard>>>,
-    /// The calls whose executions are counted, while replicas come and go.
-    counted: Option<Arc<rolling::Calls>>,
-}
-
-impl Handler {
-    /// The progress of the call that has just ended, in order. This client hears of notifications in tasks of their own,
-    /// which may run after the result is there.
-    async fn heard(&self) -> Vec<Heard> {
-        let heard = || self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for _ in 0..1000 {
-            if heard().len() >= 3 {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        let mut heard = heard();
-        heard.sort_by(|a, b| a.0.total_cmp(&b.0));
-        heard
-    }
-
-    fn forget_progress(&self) {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-}
-
-impl ClientHandler for Handler {
-    fn get_info(&self) -> ClientConfig {
-        let capabilities = ClientCapabilities::builder().enable_elicitation().build();
-        ClientConfig::new(capabilities, Implementation::new("interop", "1.0.0"))
-            .with_protocol_version(ProtocolVersion::V_2025_11_25)
-    }
-
-    async fn create_elicitation(
-        &self,
-        request: ElicitRequestParams,
-        _context: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        let request = serde_json::to_value(request).map_err(|e| ErrorData::internal_error(e.to_string(), None))?;
-        if let (Some(calls), Some(message)) = (&self.counted, request["message"].as_str())
-            && message.starts_with("Confirm ")
-        {
-            let id = calls.asked(message).map_err(|wrong| ErrorData::invalid_params(wrong, None))?;
-            return Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "id": id })));
-        }
-        let field = |name: &str| request["requestedSchema"]["properties"][name]["type"].clone();
-        let asked = (&request["message"], field("name"), field("age"));
-        if asked != (&json!("Who are you?"), json!("string"), json!("integer")) {
-            return Err(ErrorData::invalid_params(format!("the question: {asked:?}"), None));
-        }
-        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "name": "Ada", "age": 36 })))
-    }
-
-    async fn on_progress(&self, params: ProgressNotificationParam, _context: NotificationContext<RoleClient>) {
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.push((params.progress, params.total, params.message));
-    }
-}
-
-async fn tools(client: &Client, handler: &Handler) -> Outcome {
-    let tools = client.list_all_tools().await?;
-    let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
-    names.sort_unstable();
-    let counted = handler.counted.is_some();
-    names.retain(|name| !(counted && ["confirm", "mark"].contains(name)));
-    expect("the tools", names, vec!["add", "count", "greet"])?;
-    let add = tools.iter().find(|tool| tool.name == "add").ok_or("there is no tool `add`")?;
-    expect("the description", add.description.as_deref(), Some("Adds two integers."))?;
-    expect("the type of `a`", &add.input_schema["properties"]["a"]["type"], &json!("integer"))
-}
-
-async fn call(client: &Client) -> Outcome {
-    let result = client.call_tool(tool("add", json!({ "a": 2, "b": 3 }))).await?;
-    expect("the sum", result.structured_content.as_ref(), Some(&json!({ "sum": 5 })))?;
-    expect("the text", serde_json::from_str::<Value>(&text(&result)?)?, json!({ "sum": 5 }))
-}
-
-async fn resource(client: &Client) -> Outcome {
-    let listed = client.list_all_resources().await?;
-    let told: Vec<_> = listed.iter().map(|r| (r.uri.as_str(), r.mime_type.as_deref())).collect();
-    expect("the resources", told, vec![("interop://greeting", Some("text/plain"))])?;
-    let read = client.read_resource(ReadResourceRequestParams::new("interop://greeting")).await?;
-    let [ResourceContents::TextResourceContents { text, .. }] = read.contents.as_slice() else {
-        return Err(format!("the contents: {:?}", read.contents).into());
-    };
-    expect("the contents", text.as_str(), "Hello from a resource")
-}
-
-async fn prompt(client: &Client) -> Outcome {
-    let listed = client.list_all_prompts().await?;
-    expect("the prompts", listed.iter().map(|p| p.name.as_str()).collect(), vec!["explain"])?;
-    let Value::Object(arguments) = json!({ "topic": "MCP" }) else { return Err("not an object".into()) };
-    let result = client.get_prompt(GetPromptRequestParams::new("explain").with_arguments(arguments)).await?;
-    let told = result.messages.iter().map(|m| (&m.role, m.content.as_text().map(|t| t.text.as_str())));
-    expect("the messages", told.collect(), vec![(&Role::User, Some("Explain MCP, please."))])
-}
-
-async fn progress(client: &Client, handler: &Handler) -> Outcome {
-    handler.forget_progress();
-    let result = client.call_tool(tool("count", json!({ "to": 3 }))).await?;
-    expect("the text", text(&result)?.as_str(), "counted to 3")?;
-    let all = [1.0, 2.0, 3.0].map(|n| (n, Some(3.0), Some(format!("step {n}"))));
-    expect("the progress", handler.heard().await, all.to_vec())
-}
-
-async fn elicit(client: &Client) -> Outcome {
-    let result = client.call_tool(tool("greet", json!({}))).await?;
-    expect("the text", text(&result)?.as_str(), "Hello Ada, 36")
 }
 
 fn tool(name: &'static str, arguments: Value) -> CallToolRequestParams {

@@ -69,7 +69,7 @@ impl Cluster {
         let mut tally = Tally::default();
         for (disturbance, seconds) in [(Disturbance::Rolled, 12), (Disturbance::Killed, 20)] {
             let part = format!("peers-{}", disturbance.name());
-            let (mut rig, folder) = self.start(&part, &["--plain", "--counted", "--lame-duck", "1"])?;
+            let (mut rig, folder) = self.start(&part, &["--plain", "--lame-duck", "1"])?;
             let (logs, ledger) = (folder.join("logs"), ledger(&folder));
             let place = Place { port: rig.balancer.port, logs: &logs, ledger: &ledger, seconds };
             let mut turns = disturb::Turns::new(disturbance);

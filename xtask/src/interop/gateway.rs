@@ -12,7 +12,8 @@ use std::{
 use super::{
     Bench, DEADLINE,
     peer::{Missing, PEERS, Peer, Programs},
-    report::{Counts, Outcome, STEPS, judge},
+    report::{Counts, Outcome, judge},
+    steps::STEPS,
     servers::{Server, Servers},
     text, url,
 };
@@ -132,7 +133,7 @@ impl Gateway<'_> {
             .map(|status| status.success());
         let said = fs::read(&log).unwrap_or_default();
         let expected = if offer == "auto" { client.latest } else { offer };
-        match judge(ended, &String::from_utf8_lossy(&said), expected, STEPS) {
+        match judge(ended, &String::from_utf8_lossy(&said), expected, &STEPS) {
             Outcome::Failed { steps, why, .. } => {
                 Err(format!("{why}; done: {}; see {}", steps.join(" "), log.display()))
             }

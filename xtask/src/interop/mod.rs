@@ -7,9 +7,11 @@ mod behind;
 mod command;
 mod gateway;
 mod peer;
+mod relay;
 mod report;
 pub(crate) mod rolling;
 mod servers;
+mod steps;
 
 use std::{
     fs,
@@ -20,8 +22,10 @@ use std::{
 };
 
 use peer::{PEERS, Peer, Programs};
+use relay::Relay;
 use report::{Counts, Outcome, Role, Row, Transport, judge, list_skipped, table};
 use servers::Servers;
+use steps::{Plan, not_offered};
 
 use crate::{
     Failure,
@@ -31,6 +35,9 @@ use crate::{
 
 /// How long a client may take for all its steps.
 const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The variable that names the steps of a client.
+const STEPS: &str = "INTEROP_STEPS";
 
 /// The name of what is run with the command `couplet`.
 const COMMAND: &str = "command";
@@ -87,7 +94,7 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
             threads.into_iter().flat_map(|thread| thread.join().expect("a thread does not panic")).collect();
         (rows, commands.map(|thread| thread.join().expect("a thread does not panic")).unwrap_or_default())
     });
-    println!("{}", table(&rows));
+    println!("{}\n\n{}", table(&rows), not_offered(rows.iter().map(|row| &row.plan)));
     list_skipped(&rows);
     let couplet = || Programs::new([programs.join("interop-client")], [programs.join("interop-server")]);
     let gateway = with_gateway.then(|| gateway::clients_and_servers(&bench, &programs, couplet()));
@@ -106,7 +113,7 @@ pub(crate) fn clients_at(port: u16, logs: &Path) -> Result<Counts, Failure> {
         let threads: Vec<_> = peers.map(|peer| scope.spawn(move || bench.over_http(peer))).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("a thread does not panic")).collect()
     });
-    println!("{}", table(&rows));
+    println!("{}\n\n{}", table(&rows), not_offered(rows.iter().map(|row| &row.plan)));
     list_skipped(&rows);
     Ok(Counts::of(&rows))
 }
@@ -148,19 +155,26 @@ impl Bench {
             Ok(programs) => programs,
             Err(missing) => return vec![missing.row(peer)],
         };
-        let row = |offer| Row::new(peer, Role::Client, Transport::Http, offer);
-        let run = |offer| self.one(row(offer), |arguments| programs.client(arguments), &[url(&self.port)]);
-        peer.client.iter().copied().map(run).collect()
+        peer.client.iter().map(|offer| self.through_relay(peer, &programs, offer)).collect()
     }
 
     /// The peer's client against our server.
     fn as_client(&self, peer: &'static Peer, programs: &Programs, offer: &'static str) -> [Row; 2] {
-        let url = url(&self.port);
-        let stdio = self.couplet.server_line();
-        [(Transport::Http, vec![url]), (Transport::Stdio, stdio)].map(|(transport, target)| {
-            let row = Row::new(peer, Role::Client, transport, offer);
-            self.one(row, |arguments| programs.client(arguments), &target)
-        })
+        let stdio = Row::new(peer, Role::Client, Transport::Stdio, offer);
+        let stdio = self.one(stdio, |arguments| programs.client(arguments), &self.couplet.server_line());
+        [self.through_relay(peer, programs, offer), stdio]
+    }
+
+    /// The peer's client against our server over HTTP, with a relay between them.
+    fn through_relay(&self, peer: &'static Peer, programs: &Programs, offer: &'static str) -> Row {
+        let row = Row::new(peer, Role::Client, Transport::Http, offer);
+        let relay = match relay_to(&self.port) {
+            Ok(relay) => relay,
+            Err(why) => return row.ended(Outcome::failed(&why)),
+        };
+        let row = self.one(row, |arguments| programs.client(arguments), &[url(&relay.port.to_string())]);
+        let seen = seen(&relay, &row.plan, row.expected());
+        row.unless(seen)
     }
 
     /// Our client against the peer's server.
@@ -199,7 +213,9 @@ impl Bench {
     fn one(&self, row: Row, client: impl Fn(&[&str]) -> Command, target: &[String]) -> Row {
         let mut arguments = vec![row.offer, row.transport.name()];
         arguments.extend(target.iter().map(String::as_str));
-        self.judged(row, &mut client(&arguments))
+        let mut client = client(&arguments);
+        client.env(STEPS, row.plan.variable());
+        self.judged(row, &mut client)
     }
 
     /// Runs a program to its end, and looks at what it said.
@@ -208,9 +224,26 @@ impl Bench {
         let ended = Group::start(program, &log).and_then(|group| group.wait(DEADLINE));
         let said = fs::read(&log).unwrap_or_default();
         let ended = ended.map(|status| status.success());
-        let outcome = judge(ended, &String::from_utf8_lossy(&said), row.expected(), row.steps());
+        let outcome = judge(ended, &String::from_utf8_lossy(&said), row.expected(), &row.plan.steps);
         row.ended(outcome)
     }
+}
+
+/// A relay to a server that listens at this port.
+fn relay_to(port: &str) -> Result<Relay, Failure> {
+    Relay::start(port.parse().map_err(|_| format!("`{port}` is not a port"))?)
+}
+
+/// Checks what a relay has to have seen.
+fn seen(relay: &Relay, plan: &Plan, revision: &str) -> Result<(), Failure> {
+    if plan.steps.contains(&"resume") {
+        relay.resumed()?;
+    }
+    if plan.deletes {
+        relay.all_deleted()?;
+        relay.unknown(revision)?;
+    }
+    Ok(())
 }
 
 fn url(port: &str) -> String {

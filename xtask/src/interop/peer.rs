@@ -197,7 +197,9 @@ pub(super) fn node(folder: &Path) -> Result<Programs, Missing> {
     for program in [client, "server.mjs"] {
         copy(&here, folder, program).map_err(Missing::Broken)?;
     }
-    copy(&root().join("interop/shared"), folder, "rolling.mjs").map_err(Missing::Broken)?;
+    for shared in ["rolling.mjs", "steps.mjs"] {
+        copy(&root().join("interop/shared"), folder, shared).map_err(Missing::Broken)?;
+    }
     let node = PathBuf::from("node");
     Ok(Programs::new([node.clone(), folder.join(client)], [node, folder.join("server.mjs")]))
 }

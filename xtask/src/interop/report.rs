@@ -2,13 +2,17 @@
 
 use std::fmt;
 
-use super::peer::{Missing, Peer};
+use super::{
+    peer::{Missing, Peer},
+    steps::{DELETE, Era, Plan},
+};
 use crate::{Failure, skipped};
 
-/// What every client does, in this order.
-pub(super) const STEPS: &[&str] = &["tools", "call", "resource", "prompt", "progress", "elicit"];
 /// What is done with an authorization server.
 pub(super) const LOGIN: &[&str] = &["login", "call", "refresh", "step-up", "bound", "machine", "opaque"];
+
+/// The name of our own client and server.
+pub(super) const OURS: &str = "couplet";
 
 /// Which side is the peer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,16 +46,37 @@ pub(super) struct Row {
     pub(super) transport: Transport,
     /// The revision that the client offers, or `auto`.
     pub(super) offer: &'static str,
+    /// What the client does.
+    pub(super) plan: Plan,
     outcome: Outcome,
 }
 
 impl Row {
     pub(super) fn new(peer: &'static Peer, role: Role, transport: Transport, offer: &'static str) -> Self {
-        Self { peer, role, transport, offer, outcome: Outcome::failed("it did not run") }
+        let mut row =
+            Self { peer, role, transport, offer, plan: Plan::default(), outcome: Outcome::failed("it did not run") };
+        let era = Era::of(row.expected());
+        row.plan = match role {
+            Role::Client => Plan::new((peer.name, era), (OURS, era), transport),
+            Role::Server => Plan::new((OURS, era), (peer.name, era), transport).to_server(peer.name),
+            Role::Issuer => Plan { steps: LOGIN.to_vec(), ..Plan::default() },
+        };
+        row
     }
 
     pub(super) fn ended(self, outcome: Outcome) -> Self {
         Self { outcome, ..self }
+    }
+
+    /// Fails a run that had passed, if something else was wrong.
+    pub(super) fn unless(self, seen: Result<(), Failure>) -> Self {
+        match (&self.outcome, seen) {
+            (Outcome::Passed { revision }, Err(why)) => {
+                let (revision, steps) = (revision.clone(), self.plan.steps.iter().map(|s| (*s).to_owned()).collect());
+                self.ended(Outcome::Failed { revision, steps, why })
+            }
+            _ => self,
+        }
     }
 
     pub(super) const fn peer(&self) -> &'static Peer {
@@ -61,14 +86,6 @@ impl Row {
     /// The revision that has to come of the offer.
     pub(super) fn expected(&self) -> &'static str {
         if self.offer == "auto" { self.peer.latest } else { self.offer }
-    }
-
-    /// What has to be done.
-    pub(super) const fn steps(&self) -> &'static [&'static str] {
-        match self.role {
-            Role::Client | Role::Server => STEPS,
-            Role::Issuer => LOGIN,
-        }
     }
 
     pub(super) fn name(&self) -> String {
@@ -114,7 +131,8 @@ pub(super) fn judge(succeeded: Result<bool, Failure>, said: &str, expected: &str
 
 /// What a client said beside its report, which may be long.
 pub(super) fn complaint(said: &str) -> String {
-    let is_report = |line: &&str| line.starts_with("ok ") || line.starts_with("revision ");
+    let report = ["ok ", "revision ", "answered "];
+    let is_report = |line: &&str| report.iter().any(|start| line.starts_with(start));
     let lines: Vec<&str> = said.lines().filter(|line| !is_report(line) && !line.trim().is_empty()).collect();
     let from = lines.len().saturating_sub(12);
     lines[from..].join("\n    ")
@@ -139,7 +157,10 @@ fn line(row: &Row) -> String {
     let Row { peer, transport, offer, outcome, .. } = row;
     let who = format!("{:<8}{:<22}{:<8}{:<7}{offer:<12}", peer.name, peer.sdk, row.role(), transport.name());
     match outcome {
-        Outcome::Passed { revision } => format!("{who}{revision:<12}ok      {}", row.steps().join(" ")),
+        Outcome::Passed { revision } => {
+            let delete = if row.plan.deletes { DELETE } else { "" };
+            format!("{who}{revision:<12}ok      {} {delete}", row.plan.steps.join(" "))
+        }
         Outcome::Failed { revision, steps, why } => {
             format!("{who}{revision:<12}FAILED  {}\n    {why}", steps.join(" "))
         }
@@ -232,7 +253,8 @@ mod tests {
 
     #[test]
     fn a_run_passes_only_with_all_that_it_should_say() {
-        let all = "revision 2026-07-28\nok tools\nok call\nok resource\nok prompt\nok progress\nok elicit\n";
+        const STEPS: &[&str] = &["tools", "call", "task"];
+        let all = "revision 2026-07-28\nok tools\nok call\nok task\n";
         let passed = Outcome::Passed { revision: "2026-07-28".to_owned() };
         assert_eq!(judge(Ok(true), all, "2026-07-28", STEPS), passed);
         assert_eq!(judge(Ok(true), &format!("a warning\n{all}"), "2026-07-28", STEPS), passed);
@@ -252,7 +274,7 @@ mod tests {
     fn runs_are_counted_and_skipped_ones_too() {
         let row = || Row::new(&PEERS[0], Role::Client, Transport::Http, "auto");
         let skipped = Outcome::Skipped { runs: 12, why: "there is no `python3`".to_owned() };
-        let rows = [row(), row().ended(judge(Ok(true), "", "", STEPS)), row().ended(skipped)];
+        let rows = [row(), row().ended(judge(Ok(true), "", "", &["tools"])), row().ended(skipped)];
         assert_eq!(Counts::of(&rows).to_string(), "0 passed, 2 failed, 12 skipped");
         assert_eq!(row().expected(), "2026-07-28");
     }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use couplet_core::{Limits, Transport};
-use couplet_http::server::{HttpLimits, HttpTransport, MemorySessions, SessionStore, Shutdown};
+use couplet_http::server::{
+    EventStore, HttpLimits, HttpTransport, MemoryEvents, MemorySessions, SessionStore, Shutdown,
+};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -55,6 +57,36 @@ async fn sessions_are_released_at_the_end() {
     shutdown.trigger();
     task.await.unwrap().unwrap();
     assert_eq!(store.load(&id).await.unwrap().unwrap().1, None, "any replica can go on with it");
+}
+
+/// The client can resume the stream at another replica, which has the answer only if the call has finished.
+#[tokio::test]
+async fn a_call_of_a_session_is_finished_without_its_connection() {
+    let (sessions, events) = (std::sync::Arc::new(MemorySessions::new()), std::sync::Arc::new(MemoryEvents::new()));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (transport, seen, stored) = (HttpTransport::from_listener(listener), Seen::default(), events.clone());
+    let transport = transport.endpoint(move |endpoint| endpoint.sessions(sessions).events(stored));
+    let shutdown = transport.shutdown();
+    let task = tokio::spawn(transport.serve(std::sync::Arc::new(server(&seen)), Limits::default()));
+    let opened = ask(&mut TcpStream::connect(&address).await.unwrap(), &post(&initialize("2025-11-25"), "")).await;
+    let id = opened.split("mcp-session-id: ").nth(1).and_then(|rest| rest.split("\r\n").next()).unwrap().to_owned();
+    let mut stream = TcpStream::connect(&address).await.unwrap();
+    let slow = call(1, "tools/call", &json!({ "name": "slow", "_meta": { "progressToken": 1 } }));
+    stream.write_all(post(&slow, &format!("mcp-session-id: {id}\r\n")).as_bytes()).await.unwrap();
+    let mut begun = String::new();
+    while !begun.contains("id: r") {
+        let mut some = [0; 256];
+        let read = stream.read(&mut some).await.unwrap();
+        begun.push_str(std::str::from_utf8(&some[..read]).unwrap());
+    }
+    drop(stream);
+    shutdown.trigger();
+    task.await.unwrap().unwrap();
+    assert_eq!((seen.finished(), seen.dropped()), (1, 0));
+    let number = begun.split("id: r").nth(1).and_then(|rest| rest.split('-').next()).unwrap().parse().unwrap();
+    let kept = events.after(&id, number, 0).await.unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&kept.last().unwrap().text).contains("done"), "{kept:?}");
 }
 
 pub(crate) async fn ask(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), request: &str) -> String {

@@ -75,6 +75,12 @@ impl Routes {
         self.all().iter().for_each(Endpoint::shut_down);
     }
 
+    pub(super) async fn finish_calls(&self) {
+        for endpoint in self.all() {
+            endpoint.finish_calls().await;
+        }
+    }
+
     pub(super) async fn end(&self) {
         for endpoint in self.all() {
             endpoint.release_sessions().await;

@@ -141,8 +141,12 @@ async fn drain(site: &Site, grace: Duration, open: GracefulShutdown) {
     let mut draining = JoinSet::new();
     let beside = site.clone();
     draining.spawn(async move { beside.drain(grace).await });
-    if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
-        tracing::warn!("some connections were still busy and are cut off");
+    let connections = async {
+        open.shutdown().await;
+        site.finish_calls().await;
+    };
+    if tokio::time::timeout(grace, connections).await.is_err() {
+        tracing::warn!("some connections or calls were still busy and are cut off");
     }
     draining.join_next().await;
     // A call that ended meanwhile may have begun such work.

@@ -91,6 +91,12 @@ impl Site {
         while draining.join_next().await.is_some() {}
     }
 
+    /// Waits for the calls of clients that have lost their connections.
+    pub(super) async fn finish_calls(&self) {
+        self.endpoint.finish_calls().await;
+        self.routes.finish_calls().await;
+    }
+
     /// Lets other replicas go on with the sessions, once the connections are drained.
     pub(super) async fn end(&self) {
         self.endpoint.release_sessions().await;

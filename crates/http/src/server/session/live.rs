@@ -428,6 +428,11 @@ impl State {
         self.closed || self.is_idle() && self.parked.as_ref().is_some_and(|connection| connection.unanswered() == 0)
     }
 
+    /// Whether a request has no answer yet, or its answer is not stored yet.
+    pub(crate) fn has_calls(&self) -> bool {
+        !self.closed && (!self.lines.is_empty() || !self.inbox.is_empty() || self.finishing.is_some())
+    }
+
     /// Whether nothing runs and nothing is open.
     pub(crate) fn is_idle(&self) -> bool {
         self.lines.is_empty()

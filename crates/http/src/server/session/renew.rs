@@ -22,6 +22,8 @@ use crate::server::{
 const BATCH: usize = 512;
 /// The number of concurrent calls of the store at the end.
 const CONCURRENT: usize = 32;
+/// The time between two looks at sessions in which something runs.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The time for which all leases are still valid.
 fn shortest(sessions: &[Arc<LiveSession>]) -> Duration {
@@ -142,7 +144,6 @@ impl Endpoint {
 
     /// Releases sessions when nothing runs in them any more, until there are none: the server shuts down.
     pub(crate) fn release_when_idle(&self) {
-        const PAUSE: Duration = Duration::from_millis(50);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let here = self.clone();
         runtime.spawn(async move {
@@ -150,6 +151,15 @@ impl Endpoint {
                 tokio::time::sleep(PAUSE).await;
             }
         });
+    }
+
+    /// Waits until no call runs in a session that another replica can take over. A client that lost its connection resumes
+    /// the stream of a call there, and finds the answer if the call has finished.
+    pub(crate) async fn finish_calls(&self) {
+        let is_busy = |live: &Arc<LiveSession>| lock(&live.state).has_calls();
+        while self.config.shared.is_some() && self.state.sessions.all().iter().any(is_busy) {
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// Ends all sessions here and releases them, so that other replicas can take them over at once. Calls that still run

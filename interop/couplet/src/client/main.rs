@@ -2,7 +2,9 @@
 //! <program> [argument..]`.
 //!
 //! The revision may be `auto`. The program prints the one that was agreed on, and a line for each step that went as it
-//! should.
+//! should. `INTEROP_STEPS` names the steps; without it there are all.
+
+mod more;
 
 use std::{
     env,
@@ -10,11 +12,21 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use couplet::{ProtocolVersion, client::ClientBuilder, prelude::*, types::Role};
+use couplet::{
+    ProtocolVersion,
+    client::{ClientBuilder, Elicitation},
+    prelude::*,
+    tasks::ClientTasks,
+    types::{CreateMessageParams, CreateMessageResult, ElicitResult, Role, RpcError},
+};
 use couplet_interop::expect;
 use serde_json::{Value, json};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// What this client does, unless it gets a shorter list.
+const STEPS: &str =
+    "tools call resource prompt complete progress elicit sample cancel subscribe resume task mark confirm";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -37,43 +49,78 @@ async fn run(arguments: &[&str]) -> Outcome {
     println!("revision {}", client.server().version);
     let name = client.server().info.as_ref().map(|info| info.name.as_str());
     expect("the server's name", name, Some("interop"))?;
-    tools(&client).await?;
-    call(&client).await?;
-    resource(&client).await?;
-    prompt(&client).await?;
-    progress(&client).await?;
-    elicit(&client).await?;
+    let steps = env::var("INTEROP_STEPS").unwrap_or_else(|_| STEPS.to_owned());
+    for step in steps.split_whitespace() {
+        one(step, &client).await.map_err(|error| format!("{step}: {error}"))?;
+        println!("ok {step}");
+    }
     client.close().await?;
     Ok(())
 }
 
-/// A client that may speak this revision and no other, or with `auto` all that there are, and answers forms.
+async fn one(step: &str, client: &Client) -> Outcome {
+    match step {
+        "tools" => tools(client).await,
+        "call" => call(client).await,
+        "resource" => resource(client).await,
+        "prompt" => prompt(client).await,
+        "complete" => more::complete(client).await,
+        "progress" => progress(client).await,
+        "elicit" => elicit(client).await,
+        "sample" => more::sample(client).await,
+        "cancel" => more::cancel(client).await,
+        "subscribe" => more::subscribe(client).await,
+        "resume" => more::resume(client).await,
+        "task" => more::task(client).await,
+        "mark" => more::mark(client).await,
+        "confirm" => more::confirm(client).await,
+        _ => Err("this client has no such step".into()),
+    }
+}
+
+/// A client that may speak this revision and no other, or with `auto` all that there are, and answers everything.
 fn builder(revision: &str) -> Outcome<ClientBuilder> {
     let versions: Vec<ProtocolVersion> = match revision {
         "auto" => ProtocolVersion::ALL.to_vec(),
         _ => vec![revision.parse().map_err(|_| format!("there is no revision `{revision}`"))?],
     };
-    let answer = |ask: couplet::client::Elicitation| async move {
-        let fields: Value = ask.params().requested_schema.as_ref().and_then(|s| s.parse().ok()).unwrap_or_default();
-        let kinds = ["name", "age"].map(|field| fields["properties"][field]["type"].as_str());
-        match (ask.message(), kinds) {
-            ("Who are you?", [Some("string"), Some("integer")]) => ask.accept(json!({ "name": "Ada", "age": 36 })),
-            _ => ask.decline(),
-        }
-    };
-    Ok(Client::new("interop", "1.0.0").versions(versions).on_elicit(answer))
+    let client = Client::new("interop", "1.0.0").versions(versions).extension(ClientTasks::new());
+    Ok(client.on_elicit(|ask| async move { answer(ask) }).on_sample(|ask| async move { say(&ask) }))
+}
+
+fn answer(ask: Elicitation) -> Result<ElicitResult, RpcError> {
+    if let Some(id) = ask.message().strip_prefix("Confirm ").filter(|id| more::is_own(id)) {
+        let id = id.to_owned();
+        return ask.accept(json!({ "id": id }));
+    }
+    let fields: Value = ask.params().requested_schema.as_ref().and_then(|s| s.parse().ok()).unwrap_or_default();
+    let kinds = ["name", "age"].map(|field| fields["properties"][field]["type"].as_str());
+    match (ask.message(), kinds) {
+        ("Who are you?", [Some("string"), Some("integer")]) => ask.accept(json!({ "name": "Ada", "age": 36 })),
+        _ => ask.decline(),
+    }
+}
+
+/// The answer of a model that repeats what it is asked to.
+fn say(ask: &CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
+    let asked: String = ask.messages.iter().map(|message| message.content.all_text()).collect();
+    match asked.strip_prefix("Say ").filter(|id| more::is_own(id)) {
+        Some(id) => Ok(CreateMessageResult::new("interop-model", id)),
+        None => Err(RpcError::invalid_params(format!("the question: {asked}"))),
+    }
 }
 
 async fn tools(client: &Client) -> Outcome {
     let tools = client.tools().await?;
     let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    names.retain(|name| ["add", "count", "greet"].contains(name));
     names.sort_unstable();
     expect("the tools", names, vec!["add", "count", "greet"])?;
     let add = tools.iter().find(|tool| tool.name == "add").ok_or("there is no tool `add`")?;
     expect("the description", add.description.as_deref(), Some("Adds two integers."))?;
     let schema: Value = add.input_schema.parse()?;
     expect("the type of `a`", &schema["properties"]["a"]["type"], &json!("integer"))?;
-    done("tools")
+    Ok(())
 }
 
 async fn call(client: &Client) -> Outcome {
@@ -83,7 +130,7 @@ async fn call(client: &Client) -> Outcome {
     }
     expect("the sum", result.structured::<Value>()?, json!({ "sum": 5 }))?;
     expect("the text", serde_json::from_str::<Value>(&result.text())?, json!({ "sum": 5 }))?;
-    done("call")
+    Ok(())
 }
 
 async fn resource(client: &Client) -> Outcome {
@@ -92,7 +139,7 @@ async fn resource(client: &Client) -> Outcome {
     expect("the media type", listed[0].mime_type.as_deref(), Some("text/plain"))?;
     let read = client.read("interop://greeting").await?;
     expect("the contents", (read.contents.len(), read.all_text().as_str()), (1, "Hello from a resource"))?;
-    done("resource")
+    Ok(())
 }
 
 async fn prompt(client: &Client) -> Outcome {
@@ -101,7 +148,7 @@ async fn prompt(client: &Client) -> Outcome {
     let messages = client.prompt("explain", json!({ "topic": "MCP" })).await?.messages;
     let told: Vec<_> = messages.iter().map(|m| (m.role, m.content.as_text().unwrap_or_default())).collect();
     expect("the messages", told, vec![(Role::User, "Explain MCP, please.")])?;
-    done("prompt")
+    Ok(())
 }
 
 async fn progress(client: &Client) -> Outcome {
@@ -118,16 +165,11 @@ async fn progress(client: &Client) -> Outcome {
     let heard = heard.lock().map_err(|e| e.to_string())?.clone();
     let all = ["1 of 3: step 1", "2 of 3: step 2", "3 of 3: step 3"].map(str::to_owned);
     expect("the progress", heard, all.to_vec())?;
-    done("progress")
+    Ok(())
 }
 
 async fn elicit(client: &Client) -> Outcome {
     let result = client.call("greet", json!({})).await?;
     expect("the text", (result.is_error(), result.text().as_str()), (false, "Hello Ada, 36"))?;
-    done("elicit")
-}
-
-fn done(step: &str) -> Outcome {
-    println!("ok {step}");
     Ok(())
 }

@@ -1,0 +1,166 @@
+//! The steps whose calls have ids.
+
+use std::time::{Duration, Instant};
+
+use rmcp::model::*;
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    Client, Handler, Outcome, expect,
+    handler::{self, Heard},
+    text, tool,
+};
+
+/// How long a change, or the note of a cancelled call, may take.
+const LIMIT: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(50);
+const GREETING: &str = "interop://greeting";
+
+/// The text of a call with an id.
+async fn called(client: &Client, name: &'static str, id: &str) -> Outcome<String> {
+    text(&client.call_tool(tool(name, json!({ "id": id }))).await?)
+}
+
+/// Notes that a call has its answer.
+fn answered(found: String, done: &str, id: &str) -> Outcome {
+    expect("the text", found, format!("{done} {id}"))?;
+    println!("answered {id}");
+    Ok(())
+}
+
+pub(crate) async fn sample(client: &Client, handler: &Handler) -> Outcome {
+    let id = handler.calls.new_id();
+    answered(called(client, "ask", &id).await?, "said", &id)
+}
+
+pub(crate) async fn confirm(client: &Client, handler: &Handler) -> Outcome {
+    let id = handler.calls.new_id();
+    answered(called(client, "confirm", &id).await?, "confirmed", &id)
+}
+
+pub(crate) async fn mark(client: &Client, handler: &Handler) -> Outcome {
+    let id = handler.calls.new_id();
+    reported(client, handler, "mark", &id, format!("{id} 1"), "marked").await
+}
+
+pub(crate) async fn resume(client: &Client, handler: &Handler) -> Outcome {
+    let id = handler.calls.new_id();
+    reported(client, handler, "stall", &id, format!("cut {id} here"), "stalled").await
+}
+
+/// A call with three reports of progress.
+async fn reported(
+    client: &Client,
+    handler: &Handler,
+    name: &'static str,
+    id: &str,
+    first: String,
+    done: &str,
+) -> Outcome {
+    handler.forget_progress();
+    let found = called(client, name, id).await?;
+    let all = [first, format!("{id} 2"), format!("{id} 3")];
+    let all: Vec<Heard> = (1..).map(f64::from).zip(all).map(|(n, message)| (n, Some(3.0), Some(message))).collect();
+    expect("the progress", handler.heard().await, all)?;
+    answered(found, done, id)
+}
+
+pub(crate) async fn cancel(client: &Client, handler: &Handler) -> Outcome {
+    let id = handler.calls.new_id();
+    // A call that is dropped is cancelled.
+    tokio::select! {
+        ended = called(client, "wait", &id) => return Err(format!("the call ended: {ended:?}").into()),
+        running = until(client, &id, "running") => running?,
+    }
+    until(client, &id, "cancelled").await
+}
+
+/// Waits until the server says this of a call.
+async fn until(client: &Client, id: &str, state: &str) -> Outcome {
+    let started = Instant::now();
+    while called(client, "waited", id).await? != state {
+        if started.elapsed() > LIMIT {
+            return Err(format!("{id} is not {state} within {LIMIT:?}").into());
+        }
+        sleep(PAUSE).await;
+    }
+    Ok(())
+}
+
+pub(crate) async fn subscribe(client: &Client, handler: &Handler, repeated: bool) -> Outcome {
+    // A stream that is opened anew at this moment may miss a change.
+    let (times, limit) = if repeated { (5, Duration::from_secs(1)) } else { (1, LIMIT) };
+    if client.peer_info().is_some_and(|server| server.protocol_version == ProtocolVersion::V_2026_07_28) {
+        return listen(client, times, limit).await;
+    }
+    while handler.updated().is_some() {}
+    #[expect(deprecated, reason = "this is how sessions subscribe")]
+    client.subscribe(SubscribeRequestParams::new(GREETING)).await?;
+    for _ in 0..times {
+        client.call_tool(tool("touch", json!({}))).await?;
+        let heard = async {
+            loop {
+                if let Some(uri) = handler.updated() {
+                    return uri;
+                }
+                sleep(PAUSE).await;
+            }
+        };
+        if let Ok(uri) = timeout(limit, heard).await {
+            expect("the change", uri.as_str(), GREETING)?;
+            #[expect(deprecated, reason = "this is how sessions subscribe")]
+            client.unsubscribe(UnsubscribeRequestParams::new(GREETING)).await?;
+            return Ok(());
+        }
+    }
+    Err("the change was not notified".into())
+}
+
+/// The same without a session.
+async fn listen(client: &Client, times: usize, limit: Duration) -> Outcome {
+    let filter = SubscriptionFilter::builder().resource_subscriptions([GREETING.to_owned()]).build();
+    let mut changes = client.listen(filter).await?;
+    for _ in 0..times {
+        client.call_tool(tool("touch", json!({}))).await?;
+        if let Ok(change) = timeout(limit, changes.next()).await {
+            let Some(ServerNotification::ResourceUpdatedNotification(change)) = change? else {
+                return Err("the subscription has ended".into());
+            };
+            expect("the change", change.params.uri.as_str(), GREETING)?;
+            return Ok(changes.cancel().await?);
+        }
+    }
+    Err("the change was not notified".into())
+}
+
+pub(crate) async fn task(client: &Client, handler: &Handler) -> Outcome {
+    let id = handler.calls.new_id();
+    let CallToolResponse::Task(created) = client.call_tool_once(tool("job", json!({ "id": id }))).await? else {
+        return Err("`job` is not a task".into());
+    };
+    let task = created.task.task_id;
+    let mut input = false;
+    loop {
+        match client.get_task(GetTaskParams::new(&task)).await?.task.payload {
+            TaskPayload::Completed { result } => {
+                expect("whether the task needed input", input, true)?;
+                return answered(text(&serde_json::from_value(result.into())?)?, "done", &id);
+            }
+            TaskPayload::InputRequired { input_requests } => {
+                input = true;
+                let mut responses = InputResponses::new();
+                for (key, request) in input_requests {
+                    let InputRequest::Elicitation(ask) = request else { return Err("not a form".into()) };
+                    responses.insert(key, serde_json::to_value(handler::answer(&handler.calls, &ask.params)?)?);
+                }
+                let update = UpdateTaskRequest::new(UpdateTaskParams::new(&task, responses));
+                // Any result is an acknowledgement.
+                client.send_request(ClientRequest::UpdateTaskRequest(update)).await?;
+            }
+            TaskPayload::Working => {}
+            other => return Err(format!("the task has ended: {other:?}").into()),
+        }
+        sleep(PAUSE).await;
+    }
+}
