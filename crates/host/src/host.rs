@@ -3,10 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
-    sync::{
-        Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -17,6 +14,7 @@ use serde::Serialize;
 use tokio::{
     sync::{Notify, OnceCell},
     task::{AbortHandle, JoinSet},
+    time::Instant,
 };
 
 use crate::{
@@ -103,15 +101,19 @@ pub(crate) struct Slot {
     pub(crate) baseline: Baseline,
     /// The generation of the catalog that was last compared with the lock.
     pub(crate) observed: Mutex<Option<u64>>,
-    /// Whether a list has waited for it.
-    waited: AtomicBool,
+    /// Since when lists wait for it. They wait once, all of them until the same time.
+    waited: OnceLock<Instant>,
     follower: AbortHandle,
 }
 
 impl Slot {
-    /// Whether it was never listed, and no list has waited for it.
-    fn is_new(&self) -> bool {
-        !self.upstream.catalog().is_fetched() && !self.waited.load(Ordering::Acquire)
+    /// The time for which a list waits for it: not at all once it was listed, or had its time.
+    fn wait(&self) -> Duration {
+        match self.waited.get() {
+            _ if self.upstream.catalog().is_fetched() => Duration::ZERO,
+            Some(since) => LISTING.saturating_sub(since.elapsed()),
+            None => LISTING,
+        }
     }
 
     /// Whether a server can be left as it is.
@@ -165,7 +167,7 @@ impl Host {
         let _refreshing = self.0.refreshing.lock().await;
         self.0.swap(builder);
         let config = self.0.config();
-        Inner::fetch(config.slots.iter().filter(|slot| slot.is_new()), LISTING).await;
+        Inner::fetch(config.slots.iter(), Slot::wait).await;
         self.0.update().await;
     }
 
@@ -215,7 +217,7 @@ impl Host {
     /// Waits until each server was listed or has failed, but not longer than `wait`. Servers that were not started yet
     /// are started.
     pub async fn ready(&self, wait: Duration) {
-        if Inner::fetch(self.0.config().slots.iter(), wait).await {
+        if Inner::fetch(self.0.config().slots.iter(), |_| wait).await {
             self.0.refresh().await;
         }
     }
@@ -385,7 +387,7 @@ impl Inner {
         }
         let upstream = builder.build();
         let follower = self.follow(&upstream);
-        let (observed, waited) = (Mutex::default(), AtomicBool::new(false));
+        let (observed, waited) = (Mutex::default(), OnceLock::new());
         Slot { upstream, launch, baseline, observed, waited, follower }
     }
 
@@ -393,25 +395,27 @@ impl Inner {
         &self.sealer
     }
 
-    /// Waits until servers are listed or have failed; returns whether there was any to wait for.
-    async fn fetch(slots: impl Iterator<Item = &Arc<Slot>>, wait: Duration) -> bool {
+    /// Waits until servers are listed or have failed, for each as long as `wait` says; returns whether there was any to
+    /// wait for.
+    async fn fetch(slots: impl Iterator<Item = &Arc<Slot>>, wait: impl Fn(&Slot) -> Duration) -> bool {
         let mut listing = JoinSet::new();
         for slot in slots.filter(|slot| !slot.upstream.catalog().is_fetched()).cloned() {
-            listing.spawn(async move {
-                slot.upstream.first_catalog(wait).await;
-                slot.waited.store(true, Ordering::Release);
-            });
+            let wait = wait(&slot);
+            if !wait.is_zero() {
+                slot.waited.get_or_init(Instant::now);
+                listing.spawn(async move { slot.upstream.first_catalog(wait).await });
+            }
         }
         let any = !listing.is_empty();
         while listing.join_next().await.is_some() {}
         any
     }
 
-    /// Waits for servers that were never listed, once for each.
+    /// Waits for servers that were never listed, once for each and for all of them at the same time.
     pub(crate) async fn list_new(self: &Arc<Self>, profile: &Profile) {
         let config = self.config();
-        let new = config.slots.iter().filter(|slot| profile.has(slot.upstream.id()) && slot.is_new());
-        if Self::fetch(new, LISTING).await {
+        let shown = config.slots.iter().filter(|slot| profile.has(slot.upstream.id()));
+        if Self::fetch(shown, Slot::wait).await {
             self.refresh().await;
         }
     }

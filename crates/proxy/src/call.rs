@@ -1,6 +1,11 @@
 //! One call, from its caller to the server and back.
 
-use std::sync::Arc;
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+};
 
 use couplet_client::{Client, Outcome};
 use couplet_core::{
@@ -258,8 +263,12 @@ impl Passing<'_> {
     async fn answer(&self, open: Open, ticket: Option<&str>) -> Result<Open, Error> {
         let Some(request) = open.question.as_ref().map(|question| question.request.clone()) else { return Ok(open) };
         let key = open.asked.to_string();
-        let asked = self.ask(&key, &request);
+        let mut asked = pin!(self.ask(&key, &request));
         let Some(ticket) = ticket else { return Ok(open.settle(asked).await) };
+        // An answer that has arrived with this request is not waited for: a call that waits may be evicted.
+        if let Poll::Ready(said) = poll_once(asked.as_mut()).await {
+            return Ok(open.settle(async { said }).await);
+        }
         let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
         match self.pool.parked.put(ticket, principal, open) {
             // The call is abandoned, and runs again with the answer.
@@ -349,6 +358,11 @@ impl Passing<'_> {
     async fn log(&self, line: LogParams) {
         self.call.outbox.log(line.level, line.logger, line.data).await;
     }
+}
+
+/// Polls a future once; the task goes on in any case.
+async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
+    poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await
 }
 
 /// Errors of the server are forwarded as they are; errors of the connection are reported as such.

@@ -89,8 +89,10 @@ impl Pool {
     /// Opens the first connection.
     pub(crate) async fn connect(self: &Arc<Self>) -> Result<Arc<Upstream>, Error> {
         let upstream = self.dialer.dial().await?;
-        self.add(&upstream, &Owner::Free, |_| {});
-        Ok(upstream)
+        match self.add(&upstream, &Owner::Free, |_| {}) {
+            Some(()) => Ok(upstream),
+            None => Err(Error::unsent(ErrorKind::Closed, "the proxy was closed")),
+        }
     }
 
     /// The connection for requests that are the same for every caller.
@@ -171,10 +173,9 @@ impl Pool {
     ) -> Option<Lease> {
         let late = |_| Err(Error::new(ErrorKind::Timeout, "it did not answer in time"));
         let lease = match timeout(Self::OPENING, self.dialer.dial()).await.unwrap_or_else(late) {
-            Ok(_) if self.lock().closed => None,
             Ok(upstream) => {
                 let exclusive = self.is_exclusive(&owner, can_be_asked);
-                let lease = self.add(&upstream, &owner, |slot| slot.lease(&self, exclusive));
+                let lease = self.add(&upstream, &owner, |slot| slot.lease(&self, exclusive))?;
                 replaced.into_iter().for_each(|id| self.remove(id));
                 self.close_muted();
                 Some(lease)
@@ -232,8 +233,17 @@ impl Pool {
         can_be_asked && owner.session().is_none() && self.asks.load(Ordering::Acquire)
     }
 
-    fn add<T>(self: &Arc<Self>, upstream: &Arc<Upstream>, owner: &Owner, begin: impl FnOnce(&mut Slot) -> T) -> T {
+    /// Adds a connection, unless the pool was closed meanwhile: then the connection is closed with its last handle.
+    fn add<T>(
+        self: &Arc<Self>,
+        upstream: &Arc<Upstream>,
+        owner: &Owner,
+        begin: impl FnOnce(&mut Slot) -> T,
+    ) -> Option<T> {
         let mut state = self.lock();
+        if state.closed {
+            return None;
+        }
         state.last += 1;
         let id = state.last;
         let mut slot = Slot {
@@ -252,7 +262,7 @@ impl Pool {
         state.name = upstream.client.server().info.as_ref().map(|info| info.name.clone());
         drop(state);
         self.watch(id, upstream);
-        begun
+        Some(begun)
     }
 
     /// Forwards list changes of a connection, and removes it when it ends.

@@ -91,6 +91,10 @@ struct Input {
     lines: Lines,
     /// The reader has no more.
     eof: bool,
+    /// The bytes that were read since the last line.
+    unended: usize,
+    /// The bytes that a line may have before it counts as endless.
+    endless: usize,
 }
 
 impl Input {
@@ -98,19 +102,29 @@ impl Input {
     const LEAST: usize = 4 << 10;
     /// The growth of the buffer.
     const CHUNK: usize = 64 << 10;
+    /// A line above the limit is skipped, unless it is that many times as long and has no end.
+    const ENDLESS: usize = 64;
+    /// No shorter line counts as endless.
+    const LEAST_ENDLESS: usize = 64 << 20;
 
     fn new(reader: Reader, longest: usize) -> Self {
-        Self { reader, lines: Lines::new(longest), eof: false }
+        let endless = longest.saturating_mul(Self::ENDLESS).max(Self::LEAST_ENDLESS);
+        Self { reader, lines: Lines::new(longest), eof: false, unended: 0, endless }
     }
 
     /// The next line; `None` after the last.
     fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Line>>> {
         loop {
             if let Some(line) = self.lines.next() {
+                self.unended = 0;
                 return Poll::Ready(Ok(Some(line)));
             }
             if self.eof {
                 return Poll::Ready(Ok(self.lines.finish()));
+            }
+            if self.unended > self.endless {
+                let what = format!("a line has more than {} bytes, and no end", self.endless);
+                return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, what)));
             }
             let buffer = self.lines.buffer();
             if buffer.capacity() - buffer.len() < Self::LEAST {
@@ -118,7 +132,9 @@ impl Input {
             }
             // The future holds nothing between polls, so it can be made anew each time.
             let read = pin!(self.reader.read_buf(buffer));
-            self.eof = ready!(read.poll(cx))? == 0;
+            let count = ready!(read.poll(cx))?;
+            self.unended += count;
+            self.eof = count == 0;
         }
     }
 }
@@ -217,5 +233,28 @@ impl Output {
             self.dirty = false;
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line above the limit is skipped as it arrives; one that never ends is an error at some point.
+    #[tokio::test]
+    async fn s19_a_line_without_an_end_is_an_error() {
+        let mut input = Input::new(Box::new(tokio::io::repeat(b'x')), 100);
+        input.endless = 1 << 20;
+        let error = std::future::poll_fn(|cx| input.poll_line(cx)).await.unwrap_err();
+        assert_eq!(error.to_string(), "a line has more than 1048576 bytes, and no end");
+        let text = [&b"x".repeat(1 << 19)[..], b"\n", &b"x".repeat(1 << 20)[..], b"\n[]\n"].concat();
+        let mut input = Input::new(Box::new(std::io::Cursor::new(text)), 100);
+        input.endless = (1 << 20) + Input::CHUNK;
+        for expected in [Some(1 << 19), Some(1 << 20), None] {
+            match std::future::poll_fn(|cx| input.poll_line(cx)).await.unwrap().unwrap() {
+                Line::TooLong(line) => assert_eq!(Some(line.length), expected),
+                Line::Message(text) => assert_eq!((&text[..], None), (&b"[]"[..], expected)),
+            }
+        }
     }
 }

@@ -20,6 +20,7 @@
 mod breaker;
 mod budget;
 mod builder;
+mod flood;
 mod handle;
 mod latency;
 mod options;

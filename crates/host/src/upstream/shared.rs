@@ -182,7 +182,7 @@ impl UpstreamShared {
 
     /// The text of an error, with the end of the server's standard error.
     pub(super) fn cause(&self, error: &Error) -> String {
-        let text = error.to_string();
+        let text = with_sources(error);
         let words = self.stderr.as_ref().map(|tail| last_lines(&tail())).unwrap_or_default();
         // An error of a child process may quote it already.
         let is_quoted = words.is_empty() || text.contains(words.rsplit(" | ").next().unwrap_or(&words));
@@ -203,6 +203,20 @@ impl UpstreamShared {
     pub(super) fn count_failure(&self) {
         self.failures.fetch_add(1, Relaxed);
     }
+}
+
+/// The text of an error with its causes, each once.
+fn with_sources(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    text
 }
 
 /// The last lines of a text, on one line.

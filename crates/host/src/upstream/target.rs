@@ -5,6 +5,8 @@ use std::sync::Arc;
 use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits};
 use tokio::sync::Mutex;
 
+use super::flood::Guard;
+
 /// A target that is shared by all starts. The mutex serializes attempts to connect.
 #[derive(Clone)]
 pub(super) struct SharedTarget {
@@ -20,7 +22,11 @@ impl SharedTarget {
 
 impl Connect for SharedTarget {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
-        Box::pin(async move { self.connect.lock().await.connect(inbound, limits).await })
+        Box::pin(async move {
+            let guard = Guard::default();
+            let connected = self.connect.lock().await.connect(guard.inbound(inbound), limits).await?;
+            Ok(guard.watch(connected))
+        })
     }
 
     fn server(&self) -> Option<String> {

@@ -97,6 +97,89 @@ async fn updates_reach_their_subscribers_only() {
     }
 }
 
+/// Exactly the subscribers get an update, once; a restart of the server is not noticed by any of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acceptance_12_many_subscribers_and_a_restart() {
+    const CLIENTS: usize = 100;
+    const URIS: usize = 50;
+    let mut updates = 0;
+    for (near, far) in [(SESSIONS, SESSIONS), (SESSIONS, STATELESS), (STATELESS, SESSIONS), (STATELESS, STATELESS)] {
+        in_time(format_args!("{near} to {far}"), async {
+            let server = |name: &'static str| {
+                let add = |server: Server, at| {
+                    server.resource(resource(format!("{name}://{at}"), move || format!("{at}")).subscribable())
+                };
+                (0..URIS).fold(Server::new(name, "1").versions([far]), add).build()
+            };
+            let (one, two) = (server("one"), server("two"));
+            let connected = Arc::new(AtomicUsize::new(0));
+            let target = Counted { service: Arc::new(one.clone()), connected: connected.clone() };
+            let host = Host::builder().server("one", target).server("two", two.clone()).build();
+            let mut subscribers = Vec::new();
+            for at in 0..CLIENTS {
+                let client = connect(able(near).0, host.service()).await;
+                client.resources().await.unwrap();
+                let uris = [format!("one://{}", at % URIS), format!("two://{}", (at + 1) % URIS)];
+                let changes = client.listen(Filter::new().resource(&uris[0]).resource(&uris[1])).await.unwrap();
+                subscribers.push((client, changes, uris));
+            }
+            let all = |name: &str| (0..URIS).map(|at| format!("{name}://{at}")).collect::<BTreeSet<_>>();
+            let until_subscribed = async || {
+                while one.hub().interest().uris != all("one") || two.hub().interest().uris != all("two") {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            let update_all = |hub: &couplet_core::Hub, name: &str| {
+                all(name).into_iter().for_each(|uri| hub.send(Change::Updated(uri)));
+            };
+            until_subscribed().await;
+            for round in 0..2 {
+                update_all(one.hub(), "one");
+                for (_, changes, uris) in &mut subscribers {
+                    assert_eq!(changes.next().await, Some(Change::Updated(uris[0].clone())), "round {round}");
+                }
+                // The next one is that of the other server: there was one each, and none of another subscriber.
+                update_all(two.hub(), "two");
+                for (_, changes, uris) in &mut subscribers {
+                    assert_eq!(changes.next().await, Some(Change::Updated(uris[1].clone())), "round {round}");
+                }
+                updates += 2 * CLIENTS;
+                if round == 0 {
+                    let before = connected.load(Ordering::SeqCst);
+                    host.upstreams()[0].restart();
+                    while connected.load(Ordering::SeqCst) == before || host.upstreams()[0].running().is_none() {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                    until_subscribed().await;
+                }
+            }
+            // A storm is one update for those that did not read meanwhile, and is over when it is over.
+            for _ in 0..10_000 {
+                one.hub().send(Change::Updated("one://7".into()));
+            }
+            update_all(two.hub(), "two");
+            for (_, changes, uris) in &mut subscribers {
+                let mut storm = 0;
+                loop {
+                    match changes.next().await {
+                        Some(Change::Updated(uri)) if uri == uris[1] => break,
+                        Some(Change::Updated(uri)) if uri == uris[0] && uri == "one://7" => storm += 1,
+                        other => panic!("{other:?} for {uris:?}"),
+                    }
+                }
+                assert!(storm <= 100, "a storm of 10000 became {storm}");
+                assert_eq!(storm > 0, uris[0] == "one://7");
+                updates += 1 + storm;
+            }
+        })
+        .await;
+    }
+    println!(
+        "acceptance 12: {CLIENTS} listeners, {} resources, 4 pairs of eras: {updates} updates, each where it belongs",
+        2 * URIS
+    );
+}
+
 /// A server in this process that counts its connections.
 struct Counted {
     service: Arc<dyn Service>,

@@ -93,19 +93,24 @@ impl Service for Reporter {
 }
 
 /// A folder that is removed at the end.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("couplet-host-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         Self(folder)
     }
 
-    fn command(&self, version: ProtocolVersion) -> Command {
-        Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child::server", "--nocapture", "--quiet"])
+    pub(crate) fn command(&self, version: ProtocolVersion) -> Command {
+        let server = Command::new(std::env::current_exe().unwrap());
+        self.around(server.args(["--exact", "child::server", "--nocapture", "--quiet"]), version)
+    }
+
+    /// A command that starts the server in the end.
+    pub(crate) fn around(&self, command: Command, version: ProtocolVersion) -> Command {
+        command
             .name("files")
             .env_clear()
             .env(FOLDER, &self.0)
@@ -114,7 +119,7 @@ impl Folder {
             .current_dir(&self.0)
     }
 
-    fn pids(&self) -> Vec<String> {
+    pub(crate) fn pids(&self) -> Vec<String> {
         lines(&self.0.join("pids"))
     }
 }
@@ -125,7 +130,7 @@ impl Drop for Folder {
     }
 }
 
-fn upstream(command: Command, options: UpstreamOptions) -> Upstream {
+pub(crate) fn upstream(command: Command, options: UpstreamOptions) -> Upstream {
     let tail = command.stderr_tail();
     let client = Client::new("host", "1");
     Upstream::builder(ServerId::parse("files").unwrap(), client, command).options(options).stderr(tail).build()
@@ -137,7 +142,7 @@ fn kill(pid: &str) {
 }
 
 /// The state of a process, if it is there at all.
-fn state(pid: &str) -> Option<char> {
+pub(crate) fn state(pid: &str) -> Option<char> {
     if !Path::new("/proc/self/stat").exists() {
         let status = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
         return String::from_utf8(status.stdout).unwrap().trim().chars().next();

@@ -5,6 +5,8 @@
 mod catalog;
 #[cfg(unix)]
 mod child;
+#[cfg(unix)]
+mod flood;
 mod hostile;
 mod kit;
 mod lifecycle;
