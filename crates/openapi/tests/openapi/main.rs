@@ -1,0 +1,1 @@
+//! The crate through its public API.
