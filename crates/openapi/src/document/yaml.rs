@@ -118,7 +118,9 @@ fn key_of(key: Value) -> Result<String, String> {
 /// Applies the merge key `<<`, which YAML 1.1 had: members of the merged mapping that are not there.
 fn merged(mut members: Map<String, Value>) -> Map<String, Value> {
     if let Some(Value::Object(others)) = members.remove("<<") {
-        others.into_iter().for_each(|(name, value)| drop(members.entry(name).or_insert(value)));
+        for (name, value) in others {
+            members.entry(name).or_insert(value);
+        }
     }
     members
 }

@@ -39,8 +39,8 @@ pub struct Operation {
     pub input_schema: Value,
     /// The JSON Schema of the structured content, if the document describes the response.
     pub output_schema: Option<Value>,
-    /// The `operationId`.
-    pub(crate) id: Option<String>,
+    /// The `operationId` of the document.
+    pub id: Option<String>,
     pub(crate) base: Base,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Option<Body>,
