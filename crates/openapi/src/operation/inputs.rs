@@ -1,0 +1,224 @@
+//! Arguments of a tool: one for each parameter and each member of the body, with unique names, in one schema.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    body::{Body, BodyKind, Chosen, Content, is_file},
+    names,
+    parameter::Parameter,
+};
+use crate::{
+    document::Document,
+    schema::{Direction, Rewriter},
+    text,
+};
+
+/// The maximum size of an input schema in bytes, and the numbers of levels that are tried.
+const LARGEST: usize = 16 << 10;
+const LEVELS: [usize; 5] = [7, 5, 3, 2, 1];
+
+/// The maximum length of an argument's description.
+const DESCRIPTION: usize = 500;
+
+/// The arguments of an operation.
+pub(super) struct Inputs {
+    pub(super) schema: Value,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) body: Option<Body>,
+}
+
+/// The source of arguments: parameters with their descriptions in the document, and a resolved request body.
+pub(super) struct Sources<'a> {
+    pub(super) document: &'a Document,
+    pub(super) parameters: Vec<(Parameter, &'a Value)>,
+    pub(super) body: &'a Value,
+}
+
+impl Sources<'_> {
+    /// Names the arguments and writes their schema, with as many levels as fit.
+    pub(super) fn inputs(&self) -> Inputs {
+        let mut last = None;
+        for levels in LEVELS {
+            let mut writer = Writer {
+                sources: self,
+                rewriter: Rewriter::new(self.document, Direction::Request, levels),
+                taken: BTreeSet::new(),
+                properties: Map::new(),
+                required: Vec::new(),
+            };
+            let parameters = writer.parameters();
+            let body = writer.body();
+            let is_over = writer.rewriter.is_over_budget();
+            let inputs = Inputs { schema: writer.schema(), parameters, body };
+            if !is_over && inputs.schema.to_string().len() <= LARGEST {
+                return inputs;
+            }
+            last = Some(inputs);
+        }
+        last.unwrap_or_else(|| Inputs { schema: json!({ "type": "object", "properties": {} }), parameters: Vec::new(), body: None })
+    }
+}
+
+struct Writer<'s, 'a> {
+    sources: &'s Sources<'a>,
+    rewriter: Rewriter<'a>,
+    taken: BTreeSet<String>,
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+}
+
+impl<'a> Writer<'_, 'a> {
+    fn parameters(&mut self) -> Vec<Parameter> {
+        let document = self.sources.document;
+        let mut named = Vec::with_capacity(self.sources.parameters.len());
+        for (parameter, source) in &self.sources.parameters {
+            let mut parameter = parameter.clone();
+            let schema = Parameter::schema(document, source);
+            parameter.fixed = parameter.required.then(|| only_value(document, schema)).flatten();
+            if parameter.fixed.is_none() {
+                parameter.argument = names::argument(&parameter.name, parameter.place.as_str(), &mut self.taken);
+                let mut written = self.rewriter.rewrite(schema);
+                let described = text::clean(source["description"].as_str().unwrap_or_default(), DESCRIPTION);
+                describe(&mut written, described);
+                written.entry("type").or_insert_with(|| "string".into());
+                if written.contains_key("anyOf") {
+                    written.remove("type");
+                }
+                self.add(&parameter.argument, written, parameter.required);
+            }
+            named.push(parameter);
+        }
+        named
+    }
+
+    fn body(&mut self) -> Option<Body> {
+        let document = self.sources.document;
+        let source = self.sources.body;
+        let chosen = Chosen::of(document, source)?;
+        let required = source["required"] == true;
+        let content = match self.has_members(&chosen) {
+            true => self.members(&chosen, required),
+            false => {
+                let argument = names::argument("body", "request", &mut self.taken);
+                let mut written = self.whole(&chosen);
+                describe(&mut written, text::clean(source["description"].as_str().unwrap_or_default(), DESCRIPTION));
+                self.add(&argument, written, required);
+                Content::Whole(argument)
+            }
+        };
+        Some(Body { kind: chosen.kind, media_type: chosen.media_type.to_owned(), required, content })
+    }
+
+    /// Whether each member of a body can be an argument of its own.
+    fn has_members(&self, chosen: &Chosen<'a>) -> bool {
+        let parts = self.rewriter.parts(chosen.schema);
+        let is_open = parts.find("additionalProperties").is_some_and(|more| more.as_object().is_some_and(|m| !m.is_empty()));
+        matches!(chosen.kind, BodyKind::Json | BodyKind::Form | BodyKind::Multipart)
+            && parts.kind() == Some("object")
+            && parts.properties().next().is_some()
+            && parts.alternatives(self.sources.document).len() < 2
+            && !is_open
+    }
+
+    fn members(&mut self, chosen: &Chosen<'a>, required: bool) -> Content {
+        let document = self.sources.document;
+        let parts = self.rewriter.parts(chosen.schema);
+        let needed: Vec<&str> = parts.required().collect();
+        let mut members = Vec::new();
+        let mut seen = BTreeSet::new();
+        for (name, schema) in parts.properties() {
+            if !seen.insert(name) || self.rewriter.is_hidden(schema) {
+                continue;
+            }
+            let argument = names::argument(name, "body", &mut self.taken);
+            let written = match chosen.kind == BodyKind::Multipart && is_file(document, schema) {
+                true => self.file(schema),
+                false => self.rewriter.rewrite(schema),
+            };
+            self.add(&argument, written, required && needed.contains(&name));
+            members.push(chosen.member(document, name, argument, schema));
+        }
+        Content::Members(members)
+    }
+
+    fn whole(&mut self, chosen: &Chosen<'a>) -> Map<String, Value> {
+        match chosen.kind {
+            BodyKind::Text => object(json!({ "type": "string", "description": format!("The body, as `{}`.", chosen.media_type) })),
+            BodyKind::Binary => file_schema(&format!("The body, as `{}`.", chosen.media_type)),
+            BodyKind::Json | BodyKind::Form | BodyKind::Multipart => self.rewriter.rewrite(chosen.schema),
+        }
+    }
+
+    /// Writes the schema of a file, or of a list of files.
+    fn file(&self, schema: &'a Value) -> Map<String, Value> {
+        let parts = self.rewriter.parts(schema);
+        let described = text::clean(parts.find("description").and_then(Value::as_str).unwrap_or_default(), DESCRIPTION);
+        let described = if described.is_empty() { "A file.".to_owned() } else { described };
+        match parts.kind() {
+            Some("array") => object(json!({ "type": "array", "description": described, "items": file_schema("A file.") })),
+            _ => file_schema(&described),
+        }
+    }
+
+    fn add(&mut self, argument: &str, schema: Map<String, Value>, required: bool) {
+        self.properties.insert(argument.to_owned(), Value::Object(schema));
+        if required {
+            self.required.push(argument.into());
+        }
+    }
+
+    fn schema(self) -> Value {
+        let mut schema = json!({ "type": "object", "properties": self.properties, "additionalProperties": false });
+        if !self.required.is_empty() {
+            schema["required"] = Value::Array(self.required);
+        }
+        schema
+    }
+}
+
+/// Puts the description of a parameter in place of its schema's, and leaves the values that are listed there.
+fn describe(schema: &mut Map<String, Value>, described: String) {
+    if described.is_empty() {
+        return;
+    }
+    let own = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let listed = own.rfind("One of `").and_then(|at| own.get(at..)).unwrap_or_default();
+    let space = if listed.is_empty() { "" } else { " " };
+    schema.insert("description".to_owned(), format!("{described}{space}{listed}").into());
+}
+
+/// Returns the only value that a schema allows.
+fn only_value(document: &Document, schema: &Value) -> Option<Value> {
+    let schema = document.resolve(schema);
+    match (schema.get("enum"), schema.get("const")) {
+        (Some(Value::Array(values)), _) => match &values[..] {
+            [value @ (Value::String(_) | Value::Number(_) | Value::Bool(_))] => Some(value.clone()),
+            _ => None,
+        },
+        (None, Some(value @ (Value::String(_) | Value::Number(_) | Value::Bool(_)))) => Some(value.clone()),
+        _ => None,
+    }
+}
+
+fn file_schema(description: &str) -> Map<String, Value> {
+    object(json!({
+        "type": "object",
+        "description": description,
+        "properties": {
+            "text": { "type": "string", "description": "The content, if it is text." },
+            "base64": { "type": "string", "description": "The content in base64, if it is not text." },
+            "filename": { "type": "string", "description": "The name of the file." },
+            "media_type": { "type": "string", "description": "The media type, such as `image/png`." },
+        },
+        "additionalProperties": false,
+    }))
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,153 @@
+//! Responses of an API, as results of tools and resources.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use couplet_auth::{Secret, fetch::Fetched};
+use couplet_types::{CallToolResult, ContentBlock, RawJson, ResourceContents};
+use http::header::CONTENT_TYPE;
+use serde_json::{Map, Value};
+
+use crate::{
+    operation::{Operation, is_json},
+    schema,
+    send::Received,
+};
+
+/// The maximum length of an error's body that the model sees.
+const ERROR: usize = 4_000;
+
+/// The content of a response.
+enum Content {
+    Empty,
+    Json(Value),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// Returns the result of a call.
+pub(crate) fn result(operation: &Operation, received: &Received) -> CallToolResult {
+    let response = &received.response;
+    let (content, media_type) = content(response);
+    let status = response.status.as_u16();
+    if !response.status.is_success() {
+        return CallToolResult::error(error(operation, received, &content));
+    }
+    match (&operation.output_schema, content) {
+        (Some(schema), Content::Json(value)) => structured(operation, schema, value, status),
+        (Some(schema), Content::Empty) => {
+            let value = if operation.expected.wrapped { Value::Null } else { Value::Object(Map::new()) };
+            structured(operation, schema, value, status)
+        }
+        (Some(_), Content::Text(text)) => deviating(status, "it is not JSON", &text),
+        (Some(_), Content::Bytes(_)) => deviating(status, "it is not JSON", "(bytes)"),
+        (None, Content::Json(value)) => {
+            let text = value.to_string();
+            let result = CallToolResult::text(text);
+            if value.is_object() { result.structured_content(RawJson::from(value)) } else { result }
+        }
+        (None, Content::Empty) => CallToolResult::text(format!("The API answered with the status {status} and no content.")),
+        (None, Content::Text(text)) => CallToolResult::text(text),
+        (None, Content::Bytes(bytes)) => CallToolResult::new(vec![block(operation, &bytes, media_type)]),
+    }
+}
+
+/// Returns the contents of a resource, or an error.
+pub(crate) fn contents(operation: &Operation, received: &Received, uri: &str) -> Result<ResourceContents, String> {
+    let (content, media_type) = content(&received.response);
+    if !received.response.status.is_success() {
+        return Err(error(operation, received, &content));
+    }
+    let contents = match content {
+        Content::Empty => ResourceContents::text(uri, ""),
+        Content::Json(value) => ResourceContents::text(uri, value.to_string()),
+        Content::Text(text) => ResourceContents::text(uri, text),
+        Content::Bytes(bytes) => ResourceContents::blob(uri, STANDARD.encode(bytes)),
+    };
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    Ok(if essence.contains('/') { contents.mime_type(essence) } else { contents })
+}
+
+fn structured(operation: &Operation, schema: &Value, value: Value, status: u16) -> CallToolResult {
+    let text = value.to_string();
+    let value = match operation.expected.wrapped {
+        true => Value::Object(Map::from_iter([("result".to_owned(), value)])),
+        false => value,
+    };
+    match schema::mismatch(schema, &value) {
+        Some(what) => deviating(status, &what, &text),
+        None => CallToolResult::text(text).structured_content(RawJson::from(value)),
+    }
+}
+
+/// The result for a response that is not as the document says. It has no structured content, which only errors may lack.
+fn deviating(status: u16, what: &str, text: &str) -> CallToolResult {
+    CallToolResult::error(format!(
+        "The request succeeded with the status {status}; do not repeat it. The response is not as the API describes it: \
+         {what}. It is:\n{text}"
+    ))
+}
+
+/// Explains an error to the model.
+fn error(operation: &Operation, received: &Received, content: &Content) -> String {
+    let status = received.response.status;
+    let mut text = format!("The API answered with the status {status}.");
+    if let Some(described) = operation.expected.error(status.as_u16()) {
+        text = format!("{text} {described}");
+    }
+    if matches!(status.as_u16(), 401 | 403) {
+        let missing: Vec<String> = received.applied.missing.iter().map(|name| format!("`{name}`")).collect();
+        if received.is_foreign {
+            text += " This operation is at another origin than the API, which gets no credentials.";
+        } else if !missing.is_empty() {
+            text += &format!(" This server has no credentials for {}; its operator can configure them.", missing.join(" and "));
+        }
+    }
+    let said = match content {
+        Content::Json(value) => value.to_string(),
+        Content::Text(said) => said.clone(),
+        Content::Empty | Content::Bytes(_) => String::new(),
+    };
+    let said = redacted(&crate::text::truncated(&said, ERROR), &received.applied.secrets);
+    if said.is_empty() { text } else { format!("{text}\n{said}") }
+}
+
+/// Removes secrets that the API repeats.
+fn redacted(text: &str, secrets: &[Secret]) -> String {
+    let long = secrets.iter().map(Secret::reveal).filter(|secret| secret.len() >= 6);
+    long.fold(text.to_owned(), |text, secret| text.replace(secret, "[redacted]"))
+}
+
+fn content(response: &Fetched) -> (Content, &str) {
+    let media_type = response.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if response.body.is_empty() {
+        return (Content::Empty, media_type);
+    }
+    let is_json = is_json(media_type) || media_type.is_empty();
+    if let Some(value) = is_json.then(|| serde_json::from_slice(&response.body).ok()).flatten() {
+        return (Content::Json(value), media_type);
+    }
+    let content = match std::str::from_utf8(&response.body) {
+        Ok(text) if !is_media(media_type) => Content::Text(text.to_owned()),
+        _ => Content::Bytes(response.body.to_vec()),
+    };
+    (content, media_type)
+}
+
+fn is_media(media_type: &str) -> bool {
+    ["image/", "audio/", "video/", "application/octet-stream", "application/pdf", "application/zip"]
+        .iter()
+        .any(|kind| media_type.starts_with(kind) && !media_type.starts_with("image/svg"))
+}
+
+fn block(operation: &Operation, bytes: &[u8], media_type: &str) -> ContentBlock {
+    let data = STANDARD.encode(bytes);
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    match essence {
+        kind if kind.starts_with("image/") => ContentBlock::image(data, kind),
+        kind if kind.starts_with("audio/") => ContentBlock::audio(data, kind),
+        kind => {
+            let contents = ResourceContents::blob(format!("api:///{}", operation.name), data);
+            let kind = if kind.contains('/') { kind } else { "application/octet-stream" };
+            ContentBlock::resource(contents.mime_type(kind))
+        }
+    }
+}

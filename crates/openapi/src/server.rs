@@ -1,0 +1,168 @@
+//! Operations as tools and resources of a server.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use couplet_core::JsonText;
+use couplet_server::{
+    Ctx, Server, ToolError,
+    extract::{Path, RawArgs, Uri},
+    resource, tool,
+};
+use couplet_types::{CallToolResult, ResourceContents};
+use http::Method;
+use serde_json::{Map, Value};
+
+use crate::{
+    Document,
+    operation::{Operation, Place, Values},
+    response,
+    send::{Received, Upstream},
+    text,
+};
+
+const LONGEST_INSTRUCTIONS: usize = 1_000;
+const LONGEST_NAME: usize = 40;
+
+/// Builds the server of an API.
+pub(crate) fn build(document: &Document, operations: Vec<Operation>, upstream: Arc<Upstream>, resources: bool) -> Server {
+    let name = server_name(document.title());
+    let title = text::clean(document.title(), 100);
+    // Hosts that read the first page only would miss tools.
+    let mut server = Server::new(&*name, document.version()).title(title).page_size(operations.len().max(1));
+    let about = text::clean(document.description(), LONGEST_INSTRUCTIONS);
+    if !about.is_empty() {
+        server = server.instructions(about);
+    }
+    for operation in operations {
+        let operation = Arc::new(operation);
+        let template = resources.then(|| Template::of(&name, &operation)).flatten();
+        server = match template {
+            Some(template) => with_resource(server, operation, template, &upstream),
+            None => with_tool(server, operation, &upstream),
+        };
+    }
+    server
+}
+
+fn server_name(title: &str) -> String {
+    let mut name = String::new();
+    for c in title.chars().take(LONGEST_NAME) {
+        match c {
+            c if c.is_ascii_alphanumeric() => name.push(c.to_ascii_lowercase()),
+            _ if name.is_empty() || name.ends_with('-') => {}
+            _ => name.push('-'),
+        }
+    }
+    let name = name.trim_end_matches('-');
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name.to_owned() } else { format!("api-{name}") }
+}
+
+fn with_tool(server: Server, operation: Arc<Operation>, upstream: &Arc<Upstream>) -> Server {
+    let (called, upstream) = (operation.clone(), upstream.clone());
+    let handler = move |ctx: Ctx, RawArgs(arguments): RawArgs| async move {
+        let received = send(&called, &upstream, &ctx, parsed(&arguments)).await?;
+        Ok::<CallToolResult, ToolError>(response::result(&called, &received))
+    };
+    let mut built = tool(&*operation.name, handler)
+        .description(&*operation.description)
+        .input_schema(operation.input_schema.clone())
+        .open_world(true);
+    if let Some(title) = &operation.title {
+        built = built.title(&**title);
+    }
+    if let Some(schema) = &operation.output_schema {
+        built = built.output_schema(schema.clone());
+    }
+    server.tool(match operation.method {
+        Method::GET | Method::HEAD | Method::OPTIONS => built.read_only(),
+        Method::PUT | Method::DELETE => built.destructive(true).idempotent(),
+        Method::PATCH => built.destructive(true),
+        _ => built.destructive(false),
+    })
+}
+
+async fn send(
+    operation: &Operation,
+    upstream: &Upstream,
+    ctx: &Ctx,
+    arguments: Map<String, Value>,
+) -> Result<Received, ToolError> {
+    let request = operation.request(&arguments)?;
+    upstream.send(operation, &request, ctx.call()).await.map_err(|error| {
+        // Causes may contain more than the model should see.
+        ToolError::new(format!("the API cannot be called: {error}"))
+    })
+}
+
+fn parsed(arguments: &JsonText) -> Map<String, Value> {
+    serde_json::from_str(arguments.as_str()).unwrap_or_default()
+}
+
+/// The URI template of an operation that is a resource.
+struct Template {
+    uri: String,
+    /// The arguments by the names of their variables.
+    variables: BTreeMap<String, String>,
+}
+
+impl Template {
+    /// Returns the template of a `GET` operation whose parameters all fit into a URI.
+    fn of(server: &str, operation: &Operation) -> Option<Self> {
+        let is_plain = |place| matches!(place, Place::Path | Place::Query);
+        let fits = operation.parameters.iter().filter(|p| p.fixed.is_none()).all(|parameter| {
+            let is_query = parameter.place == Place::Query;
+            let has_value = parameter.values != Values::Json && is_single(operation, &parameter.argument);
+            is_plain(parameter.place) && has_value && !(is_query && parameter.required) || !parameter.required
+        });
+        if operation.method != Method::GET || operation.body.is_some() || !fits || operation.path.contains(['?', '#']) {
+            return None;
+        }
+        let mut variables = BTreeMap::new();
+        let mut path = operation.path.clone();
+        let mut query = Vec::new();
+        for parameter in operation.parameters.iter().filter(|p| p.fixed.is_none()) {
+            let variable: String = parameter.argument.replace(['-', '.'], "_");
+            let is_new = variables.insert(variable.clone(), parameter.argument.clone()).is_none();
+            match parameter.place {
+                Place::Path if is_new => path = path.replace(&format!("{{{}}}", parameter.name), &format!("{{{variable}}}")),
+                Place::Query if is_new && is_single(operation, &parameter.argument) => query.push(variable),
+                _ if parameter.required => return None,
+                _ => drop(variables.remove(&variable)),
+            }
+        }
+        let query = if query.is_empty() { String::new() } else { format!("{{?{}}}", query.join(",")) };
+        let uri = format!("api://{server}{path}{query}");
+        couplet_types::UriTemplate::parse_for_matching(&uri).is_ok().then_some(Self { uri, variables })
+    }
+}
+
+/// Whether an argument is one value.
+fn is_single(operation: &Operation, argument: &str) -> bool {
+    let kind = operation.input_schema["properties"][argument]["type"].as_str();
+    matches!(kind, Some("string" | "integer" | "number" | "boolean"))
+}
+
+fn with_resource(server: Server, operation: Arc<Operation>, template: Template, upstream: &Arc<Upstream>) -> Server {
+    let (called, upstream) = (operation.clone(), upstream.clone());
+    let Template { uri, variables } = template;
+    let handler = move |ctx: Ctx, Uri(uri): Uri, values: Option<Path<BTreeMap<String, String>>>| async move {
+        let values = values.map(|Path(values)| values).unwrap_or_default();
+        let named = values.into_iter().filter_map(|(name, value)| Some((variables.get(&name)?.clone(), value.into())));
+        let received = send(&called, &upstream, &ctx, named.collect()).await?;
+        response::contents(&called, &received, &uri).map_err(ToolError::new)
+    };
+    let mut built = resource(uri, handler_of(handler)).name(&*operation.name).description(&*operation.description);
+    if let Some(title) = &operation.title {
+        built = built.title(&**title);
+    }
+    server.resource(built)
+}
+
+/// Fixes the result of a resource's handler, which type inference cannot know.
+fn handler_of<F, Fut>(handler: F) -> F
+where
+    F: FnOnce(Ctx, Uri, Option<Path<BTreeMap<String, String>>>) -> Fut,
+    Fut: Future<Output = Result<ResourceContents, ToolError>>,
+{
+    handler
+}
