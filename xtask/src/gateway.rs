@@ -45,6 +45,8 @@ pub(crate) enum Names {
 pub(crate) enum Pins {
     On,
     Off,
+    /// On, with a policy that allows all calls of the benchmark, and with an audit log.
+    Audited,
 }
 
 /// Writes the configuration of a gateway into a folder of its own, without what an earlier gateway left there.
@@ -73,6 +75,11 @@ fn config(servers: &[(&str, Upstream)], names: Names, pins: Pins) -> Value {
     let mut config = json!({ "mcpServers": entries, "listen": { "auth": "none" } });
     if names == Names::Bare {
         config["names"] = json!("bare");
+    }
+    if pins == Pins::Audited {
+        config["policy"] =
+            json!([{ "deny": { "tool": "*/delete_*" } }, { "deny": { "flow": "trifecta" } }, { "allow": {} }]);
+        config["audit"] = json!({ "file": "audit.jsonl" });
     }
     config
 }
@@ -116,5 +123,6 @@ mod tests {
         assert_eq!(config(&servers, Names::Bare, Pins::On), expected);
         assert_eq!(config(&servers, Names::Prefixed, Pins::On)["names"], Value::Null);
         assert_eq!(config(&servers, Names::Bare, Pins::Off)["mcpServers"]["far"]["pin"], json!(false));
+        assert_eq!(config(&servers, Names::Bare, Pins::Audited)["audit"], json!({ "file": "audit.jsonl" }));
     }
 }

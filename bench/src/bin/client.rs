@@ -1,4 +1,5 @@
-//! Client throughput: `bench-client --life 2025|2026 --depth N --secs S (--url URL | -- COMMAND..)`.
+//! Client throughput: `bench-client --life 2025|2026 --depth N --secs S (--url URL | -- COMMAND..)`, or a number of calls
+//! with a pause after each: `--count N --think S`.
 //!
 //! It is written as a user would write it: `depth` tasks that call `echo` in a loop.
 
@@ -32,6 +33,15 @@ async fn main() -> couplet::Result<()> {
         _ => panic!("usage: bench-client --life 2025|2026 --depth N --secs S (--url URL | -- COMMAND..)"),
     };
     let number = |name: &str| options.get(name).and_then(|text| text.parse::<f64>().ok());
+    if let Some(count) = number("--count") {
+        let pause = Duration::from_secs_f64(number("--think").unwrap_or(0.0));
+        for _ in 0..count as usize {
+            echo(&client).await?;
+            tokio::time::sleep(pause).await;
+        }
+        println!("{}", json!({ "n": count }));
+        return client.close().await;
+    }
     let depth = number("--depth").unwrap_or(1.0) as usize;
     let measured = Duration::from_secs_f64(number("--secs").unwrap_or(1.0));
 
@@ -64,11 +74,16 @@ async fn run(client: &Client, depth: usize, time: Duration) -> couplet::Result<u
 async fn call_until(client: Client, end: Instant) -> couplet::Result<usize> {
     let mut calls = 0;
     while Instant::now() < end {
-        let result = client.call("echo", json!({ "text": "hello, world" })).await?;
-        assert_eq!(result.text(), "hello, world");
+        echo(&client).await?;
         calls += 1;
     }
     Ok(calls)
+}
+
+async fn echo(client: &Client) -> couplet::Result<()> {
+    let result = client.call("echo", json!({ "text": "hello, world" })).await?;
+    assert_eq!(result.text(), "hello, world");
+    Ok(())
 }
 
 /// Returns the CPU time of this process.

@@ -63,12 +63,18 @@ impl Client {
         self.dialect().outcome(answer)
     }
 
-    /// Parses the response to a forwarded request, whose result may be of a kind that an extension adds.
+    /// Parses the response to a forwarded request, whose result may be of a kind that an extension adds. `members` are
+    /// those of the result, if they are located already.
     ///
     /// # Errors
     /// If the result is of a kind that is neither known nor accepted.
-    pub fn outcome_with(&self, answer: JsonText, accepts: impl Fn(&str) -> bool) -> Result<Outcome, Error> {
-        self.dialect().outcome_with(answer, accepts)
+    pub fn outcome_of(
+        &self,
+        answer: JsonText,
+        members: Option<&Params>,
+        accepts: impl Fn(&str) -> bool,
+    ) -> Result<Outcome, Error> {
+        self.dialect().outcome_of(answer, members, accepts)
     }
 
     /// Returns whether the server has a method of the protocol: the revision includes it, and the server declares the

@@ -17,11 +17,14 @@ use couplet_types::{
     RpcError, SamplingCapability,
 };
 use tokio::{
-    sync::{Notify, mpsc, oneshot},
+    sync::{Notify, oneshot},
     time::timeout,
 };
 
-use crate::session::Session;
+use crate::{
+    asides::{self, Receiver, Sender},
+    session::Session,
+};
 
 /// A message for a call besides its own events.
 pub(crate) enum Aside {
@@ -46,7 +49,7 @@ pub(crate) struct Asking {
 
 #[derive(Default)]
 struct State {
-    calls: Vec<(u64, mpsc::Sender<Aside>)>,
+    calls: Vec<(u64, Sender)>,
     last: u64,
     /// The number of requests that are held back.
     held: usize,
@@ -65,15 +68,12 @@ impl State {
 
 /// The receiver of a request.
 enum Addressee {
-    Call(mpsc::Sender<Aside>),
+    Call(Sender),
     Session(Session),
     Missing,
 }
 
 impl Asking {
-    /// The capacity for log messages per call.
-    const ROOM: usize = 256;
-
     /// The maximum time for which a request is held back.
     const HOLD: Duration = Duration::from_secs(60);
 
@@ -120,7 +120,7 @@ impl Asking {
 
     /// Registers a call for messages of the server.
     pub(crate) fn listen(self: &Arc<Self>) -> Listening {
-        let (sender, asides) = mpsc::channel(Self::ROOM);
+        let (sender, asides) = asides::queue();
         let mut state = self.lock();
         state.last += 1;
         let id = state.last;
@@ -143,7 +143,7 @@ impl Asking {
                 Addressee::Call(call) => {
                     let (answer, answered) = oneshot::channel();
                     let question = Question { request: request.clone(), answer };
-                    if call.send(Aside::Question(question)).await.is_ok()
+                    if call.send(Aside::Question(question))
                         && let Ok(said) = answered.await
                     {
                         return said;
@@ -196,7 +196,7 @@ impl Asking {
         let state = self.lock();
         match (&*state.calls, &state.session) {
             // At capacity, the latest messages are dropped.
-            ([.., (_, latest)], Some(_)) | ([(_, latest)], None) => drop(latest.try_send(Aside::Log(line))),
+            ([.., (_, latest)], Some(_)) | ([(_, latest)], None) => drop(latest.send(Aside::Log(line))),
             _ => tracing::debug!("dropped a log message that cannot be assigned to a call"),
         }
     }
@@ -227,7 +227,7 @@ impl Drop for Held<'_> {
 
 /// A registered call, until it is dropped.
 pub(crate) struct Listening {
-    pub(crate) asides: mpsc::Receiver<Aside>,
+    pub(crate) asides: Receiver,
     /// Whether the server has responded to the call.
     pub(crate) answered: bool,
     asking: Arc<Asking>,
@@ -259,7 +259,7 @@ mod tests {
     }
 
     fn question(listening: &mut Listening) -> Option<Question> {
-        match listening.asides.try_recv().ok()? {
+        match listening.asides.try_recv()? {
             Aside::Question(question) => Some(question),
             Aside::Log(_) => None,
         }
@@ -289,7 +289,7 @@ mod tests {
         assert!(question(&mut ann).is_none() && question(&mut bob).is_none());
         ann.answered = true;
         drop(ann);
-        let Some(Aside::Question(question)) = bob.asides.recv().await else { panic!("bob's call asks") };
+        let Aside::Question(question) = bob.asides.recv().await else { panic!("bob's call asks") };
         question.answer.send(Ok(JsonText::new("{}").unwrap())).unwrap();
         assert!(asked.await.unwrap().is_ok());
     }

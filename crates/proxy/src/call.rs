@@ -10,6 +10,7 @@ use std::{
 use couplet_client::{Client, Outcome};
 use couplet_core::{
     Ask, Call, Error, ErrorKind, Event, Exchange, JsonText, Method, Reply, RequestOptions, ResultBody, Revision,
+    message::Params,
 };
 use couplet_types::{
     ElicitationCompleteParams, InputRequest, LogParams, NotificationMethod, ProgressParams, RawJson, RequestMethod,
@@ -36,14 +37,14 @@ pub(crate) fn is_passed_on(client: &Client, call: &Call) -> bool {
 }
 
 /// Runs a call. An error of the server is a reply; an error of the connection is not.
-pub(crate) async fn run(pool: Arc<Pool>, call: Call, hooks: Option<Arc<dyn Hooks>>) -> Result<Reply, Error> {
-    let done = Passing { pool: &pool, call: &call, hooks: hooks.as_ref() }.run().await;
+pub(crate) async fn run(pool: &Arc<Pool>, call: &Call, hooks: Option<&Arc<dyn Hooks>>) -> Result<Reply, Error> {
+    let done = Passing { pool, call, hooks }.run().await;
     done.or_else(|error| error.rpc().cloned().map(Reply::Error).ok_or(error))
 }
 
 /// Runs a call, and reports an error of the connection to its caller.
 pub(crate) async fn answer(pool: Arc<Pool>, call: Call) -> Reply {
-    run(pool, call, None).await.unwrap_or_else(|error| Reply::Error(reported(&error)))
+    run(&pool, &call, None).await.unwrap_or_else(|error| Reply::Error(reported(&error)))
 }
 
 /// A call that runs at the server.
@@ -84,35 +85,32 @@ impl Open {
     }
 
     async fn next(&mut self) -> Result<Received, Error> {
-        loop {
-            let aside = async {
-                match &mut self.listening {
-                    Some(listening) => listening.asides.recv().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                // Messages that were sent before the response are forwarded before it.
-                biased;
-                aside = aside => match aside {
-                    Some(Aside::Log(line)) => return Ok(Received::Log(line)),
-                    Some(Aside::Question(question)) => return Ok(Received::Question(question)),
-                    None => self.listening = None,
-                },
-                event = self.exchange.next() => return match event {
-                    Event::Notification { method, params } => {
-                        Ok(Received::Notification(method, params.text().as_str().to_owned()))
-                    }
-                    Event::Answer(answer) => {
-                        self.listening.iter_mut().for_each(|listening| listening.answered = true);
-                        answer.map(Received::Answer).map_err(Error::from)
-                    }
-                    Event::Failed(error) => Err(error),
-                    Event::Ended => {
-                        Err(Error::new(ErrorKind::Protocol, "the server ended the call without a response"))
-                    }
-                },
+        let aside = async {
+            match &mut self.listening {
+                Some(listening) => listening.asides.recv().await,
+                None => std::future::pending().await,
             }
+        };
+        tokio::select! {
+            // Messages that were sent before the response are forwarded before it.
+            biased;
+            aside = aside => Ok(match aside {
+                Aside::Log(line) => Received::Log(line),
+                Aside::Question(question) => Received::Question(question),
+            }),
+            event = self.exchange.next() => match event {
+                Event::Notification { method, params } => {
+                    Ok(Received::Notification(method, params.text().as_str().to_owned()))
+                }
+                Event::Answer(answer) => {
+                    self.listening.iter_mut().for_each(|listening| listening.answered = true);
+                    answer.map(Received::Answer).map_err(Error::from)
+                }
+                Event::Failed(error) => Err(error),
+                Event::Ended => {
+                    Err(Error::new(ErrorKind::Protocol, "the server ended the call without a response"))
+                }
+            },
         }
     }
 }
@@ -140,8 +138,12 @@ impl Passing<'_> {
             (open, answer) = self.follow(open, ticket.as_deref()).await?;
             let client = &open.upstream.client;
             let known = &self.pool.options.extensions;
-            let (asks, state) = match client.outcome_with(answer, |kind| known.has_result(kind))? {
-                Outcome::Complete(text) => return Ok(result::reply(client.revision(), self.call, &text)),
+            // The result is passed once, for all that follows.
+            let members = Params::from_text(answer.clone()).ok();
+            let (asks, state) = match client.outcome_of(answer, members.as_ref(), |kind| known.has_result(kind))? {
+                Outcome::Complete(text) => {
+                    return Ok(result::reply(client.revision(), self.call, &text, members.as_ref()));
+                }
                 Outcome::InputRequired { asks, state } => (asks, state),
                 Outcome::Extension { kind, result } if is_passed_on(client, self.call) => {
                     return Ok(Reply::Extension { kind: kind.into(), done: ResultBody::uncached_json(&result) });

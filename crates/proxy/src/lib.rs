@@ -12,6 +12,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod asides;
 mod asking;
 mod backoff;
 mod builder;

@@ -120,9 +120,9 @@ impl Proxy {
     /// # Errors
     /// If the server cannot be reached, or is lost during the call: see [`Error::is_unsent`]. An error that the server
     /// responds with is a reply.
-    pub async fn forward(&self, mut call: Call, hooks: Option<Arc<dyn Hooks>>) -> Result<Reply, Error> {
-        call.bind_idempotency_key();
-        call::run(self.0.pool.clone(), call, hooks).await
+    pub async fn forward(&self, call: &Call, hooks: Option<&Arc<dyn Hooks>>) -> Result<Reply, Error> {
+        let bound = call.with_bound_idempotency_key();
+        call::run(&self.0.pool, bound.as_ref().unwrap_or(call), hooks).await
     }
 
     /// Returns whether the rounds of a caller with this revision are those of the server: both are stateless.

@@ -1,18 +1,20 @@
 //! Results in the revision of the caller.
 
-use couplet_core::{Call, JsonText, Method, Project, Reply, ResultBody, Revision};
+use couplet_core::{Call, JsonText, Method, Project, Reply, ResultBody, Revision, message::Params};
 use couplet_types::{
     CallTool, Complete, GetPrompt, HasMeta, ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
     Request, RequestMethod, RpcError, from_json,
 };
 
-/// The reply with a result of the server, verbatim if both sides use the same revision.
-pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText) -> Reply {
+/// The reply with a result of the server, verbatim if both sides use the same revision. `members` are those of the result,
+/// if it is an object.
+pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText, members: Option<&Params>) -> Reply {
     use RequestMethod as M;
     let to = call.revision;
     let Some(method) = call.known() else { return Reply::Complete(of_extension(&call.method, text)) };
+    let verbatim = |method| verbatim(method, text, members);
     if server.index() == to.index() {
-        return Reply::Complete(verbatim(method, text));
+        return Reply::Complete(verbatim(method));
     }
     let done = match method {
         M::CallTool => again::<CallTool>(to, text),
@@ -24,13 +26,13 @@ pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText) -> Reply {
         M::ListPrompts => again::<ListPrompts>(to, text),
         M::Complete => again::<Complete>(to, text),
         // Tasks have the same members wherever they exist.
-        M::GetTask | M::GetTaskPayload | M::ListTasks | M::CancelTask => Ok(verbatim(method, text)),
+        M::GetTask | M::GetTaskPayload | M::ListTasks | M::CancelTask => Ok(verbatim(method)),
         // The connection answers these, so no server behind the proxy does.
         M::Initialize | M::Ping | M::SetLevel | M::Subscribe | M::Unsubscribe | M::Discover | M::Listen => {
-            Ok(verbatim(method, text))
+            Ok(verbatim(method))
         }
         // Only servers send these.
-        M::CreateMessage | M::ListRoots | M::Elicit => Ok(verbatim(method, text)),
+        M::CreateMessage | M::ListRoots | M::Elicit => Ok(verbatim(method)),
     };
     done.map_or_else(
         |e| RpcError::internal(format!("the server's result cannot be parsed: {e}")).into(),
@@ -48,8 +50,12 @@ fn of_extension(method: &str, text: &JsonText) -> ResultBody {
 }
 
 /// The result, verbatim.
-fn verbatim(method: RequestMethod, text: &JsonText) -> ResultBody {
-    if Method::of(method).is_cacheable() { ResultBody::json(text) } else { ResultBody::uncached_json(text) }
+fn verbatim(method: RequestMethod, text: &JsonText, members: Option<&Params>) -> ResultBody {
+    match (members, Method::of(method).is_cacheable()) {
+        (Some(members), caches) => ResultBody::relayed(members, caches),
+        (None, true) => ResultBody::json(text),
+        (None, false) => ResultBody::uncached_json(text),
+    }
 }
 
 /// Parses a result and serializes it for another revision.

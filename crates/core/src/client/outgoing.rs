@@ -25,6 +25,8 @@ pub struct Outgoing {
     pub params: Bytes,
     /// The parameter that names the target of the request, if an extension defines one.
     pub named_by: Option<&'static str>,
+    /// The revision that the request names itself, if it is stateless.
+    pub(crate) revision: Option<&'static str>,
 }
 
 impl Outgoing {
@@ -40,15 +42,15 @@ impl Outgoing {
     }
 
     /// Returns the revision that a stateless request names itself.
-    pub fn revision(&self) -> Option<String> {
-        wire::modern::required(self.read()?.valid_meta()).ok().map(Cow::into_owned)
+    pub fn revision(&self) -> Option<&'static str> {
+        self.revision
     }
 
     /// Returns the name of the request's target (a tool, a prompt, a resource), for the methods that have one.
     pub fn name(&self) -> Option<String> {
         let target = Method::named(self.method).and_then(|method| method.target);
         let key = target.map(CallTarget::parameter).or(self.named_by)?;
-        self.read()?.read_opt(key).ok().flatten()
+        self.read()?.read_str(key).ok().flatten().map(Cow::into_owned)
     }
 
     /// Returns one of the parameters.

@@ -208,16 +208,31 @@ struct Places {
 }
 
 impl Places {
+    /// Passes an object, and checks all of it.
     fn scan(s: &mut Scanner<'_>, depth: usize) -> Result<Self, Fault> {
+        Self::pass(s, depth, &|s, depth| s.value(depth).map(|(_, place)| place))
+    }
+
+    /// Passes an object that was checked before.
+    fn skip(s: &mut Scanner<'_>) -> Result<Self, Fault> {
+        Self::pass(s, 0, &|s, _| s.skip())
+    }
+
+    /// Passes an object; `value` passes a value that is not looked into.
+    fn pass<'a>(
+        s: &mut Scanner<'a>,
+        depth: usize,
+        value: &impl Fn(&mut Scanner<'a>, usize) -> Result<Range<usize>, Fault>,
+    ) -> Result<Self, Fault> {
         let start = s.position();
         let mut meta = None;
         let members = s.members_with(depth, &mut |s, key, escaped| {
             let is_meta = meta.is_none() && scan::is_key(s.text(), key, escaped, "_meta");
             if !is_meta || s.peek() != Some(b'{') {
-                return s.value(depth + 1).map(|(_, place)| place);
+                return value(s, depth + 1);
             }
             let start = s.position();
-            let members = s.members(depth + 1)?;
+            let members = s.members_with(depth + 1, &mut |s, _, _| value(s, depth + 2))?;
             let place = start..s.position();
             meta = Some((place.clone(), members));
             Ok(place)
@@ -362,6 +377,22 @@ pub struct Params {
     meta: Option<Arc<Params>>,
 }
 
+/// One member of an object.
+pub(crate) struct Entry<'a> {
+    pub(crate) key: Cow<'a, str>,
+    pub(crate) value: &'a [u8],
+    /// From the quote before the key to the end of the value.
+    pub(crate) place: Range<usize>,
+    bytes: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    /// The member as it is in the text, with its key.
+    pub(crate) fn text(&self) -> &'a [u8] {
+        &self.bytes[self.place.clone()]
+    }
+}
+
 impl Params {
     fn new(frame: &Bytes, found: Option<ParamsFound>) -> Result<Self, String> {
         match found {
@@ -391,7 +422,8 @@ impl Params {
         let places = {
             let mut scanner = Scanner::new(text.as_str(), Bounds::default());
             match scanner.peek() {
-                Some(b'{') => Places::scan(&mut scanner, 0)?,
+                // The text was checked when it was made.
+                Some(b'{') => Places::skip(&mut scanner)?,
                 _ => return Err(Fault::new(0, "expected an object")),
             }
         };
@@ -440,6 +472,12 @@ impl Params {
     pub fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, JsonText)> {
         let bytes = self.text.as_bytes();
         self.members.iter(bytes).map(|(key, place)| (key, JsonText::trusted(bytes.slice(place))))
+    }
+
+    /// Iterates over the members in their order, as bytes of the text.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        let bytes = self.text.as_bytes();
+        self.members.places(bytes).map(|(key, value, place)| Entry { key, value: &bytes[value], place, bytes })
     }
 
     /// Parses one member.

@@ -4,11 +4,16 @@
 //! compared exactly, a key may not appear twice where the protocol reads it, and escapes must be whole characters.
 //! Nothing is converted, so numbers stay as they were written.
 
+mod plain;
+mod skip;
+
 use std::{borrow::Cow, fmt, ops::Range};
 
 use bytes::Bytes;
 use couplet_types::RawJson;
 use serde::de::DeserializeOwned;
+
+pub(crate) use plain::plain;
 
 /// A JSON value as a cheap slice of the message that it came in.
 #[derive(Clone, PartialEq, Eq)]
@@ -167,6 +172,14 @@ impl Members {
         self.list.iter().map(move |m| (m.name(text), m.value.clone()))
     }
 
+    /// The same, with the place of the whole member: from the quote before its key to the end of its value.
+    pub(crate) fn places<'a>(
+        &'a self,
+        text: &'a [u8],
+    ) -> impl Iterator<Item = (Cow<'a, str>, Range<usize>, Range<usize>)> {
+        self.list.iter().map(move |m| (m.name(text), m.value.clone(), m.key.start - 1..m.value.end))
+    }
+
     /// The same members, counted from a later byte on.
     pub(crate) fn rebase(mut self, offset: usize) -> Self {
         for Member { key, value, .. } in &mut self.list {
@@ -235,26 +248,6 @@ pub(crate) fn unescape<'a>(text: &'a [u8], inner: &Range<usize>, escaped: bool) 
     } else {
         Cow::Borrowed(std::str::from_utf8(&text[inner.clone()]).expect("the scanner saw UTF-8"))
     }
-}
-
-/// How many bytes at the front are nothing special in a string, eight at a time: neither a quote nor a backslash nor a
-/// control character. There may be more.
-pub(crate) fn plain(text: &[u8]) -> usize {
-    const ONES: u64 = u64::MAX / 0xff;
-    const HIGH: u64 = ONES << 7;
-    // The lowest high bit that is set belongs to the first byte that is zero; those above it may be wrong.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
-    let mut passed = 0;
-    for chunk in text.chunks_exact(8) {
-        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
-        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        let special = control | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
-        if special != 0 {
-            return passed + (special.trailing_zeros() / 8) as usize;
-        }
-        passed += 8;
-    }
-    passed
 }
 
 /// What kind of value the scanner passed.
@@ -367,12 +360,7 @@ impl<'a> Scanner<'a> {
         Ok(Kind::Array)
     }
 
-    /// Passes an object and keeps where its members are.
-    pub(crate) fn members(&mut self, depth: usize) -> Result<Members, Fault> {
-        self.members_with(depth, &mut |s, _, _| s.value(depth + 1).map(|(_, place)| place))
-    }
-
-    /// The same; `value` passes each value and says where it was.
+    /// Passes an object and returns where its members are; `value` passes each value and returns where it was.
     pub(crate) fn members_with(&mut self, depth: usize, value: &mut OnValue<'_, 'a>) -> Result<Members, Fault> {
         let mut members = Members::default();
         self.object(depth, &mut |s, key, escaped| {

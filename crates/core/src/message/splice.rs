@@ -56,11 +56,12 @@ impl Params {
     fn rewritten(&self, replaced: &str, value: Option<&JsonText>) -> JsonText {
         let mut text = Vec::with_capacity(self.size() + value.map_or(0, |value| value.as_bytes().len()));
         text.push(b'{');
-        let others = self.iter().filter(|(key, _)| key != replaced);
-        let new = value.map(|value| (replaced.into(), value.clone()));
-        for (key, value) in others.chain(new) {
+        for member in self.entries().filter(|member| member.key != replaced) {
+            crate::wire::append_member(&mut text, member.text());
+        }
+        if let Some(value) = value {
             crate::wire::separate(&mut text);
-            crate::wire::write_json(&mut text, &*key);
+            crate::wire::write_json(&mut text, replaced);
             text.push(b':');
             text.extend_from_slice(value.as_bytes());
         }

@@ -66,6 +66,11 @@ impl Call {
         }
     }
 
+    /// Returns the call with [its key bound](Call::bind_idempotency_key); `None` if that is the same call.
+    pub fn with_bound_idempotency_key(&self) -> Option<Self> {
+        self.with_bound_key().map(|params| self.with_params(params))
+    }
+
     fn with_bound_key(&self) -> Option<Params> {
         let principal = self.principal()?;
         let key = self.idempotency_key().ok()??;

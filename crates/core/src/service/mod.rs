@@ -194,6 +194,15 @@ impl Call {
         Self { method, params, peer, revision, outbox, inputs, caller, context }
     }
 
+    /// Returns the call with other parameters.
+    #[must_use]
+    pub fn with_params(&self, params: Params) -> Self {
+        let Self { method, peer, revision, outbox, inputs, caller, context, .. } = self;
+        let (method, peer, outbox, inputs) = (method.clone(), peer.clone(), outbox.clone(), inputs.clone());
+        let (caller, context) = (caller.clone(), context.clone());
+        Self { method, params, peer, revision: *revision, outbox, inputs, caller, context }
+    }
+
     /// Returns the transport data of the request, or `None` if it has another type (another transport).
     pub fn request<T: RequestContext>(&self) -> Option<Arc<T>> {
         let context: Arc<dyn Any + Send + Sync> = self.context.clone()?;

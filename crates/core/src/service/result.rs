@@ -4,6 +4,10 @@ use bytes::Bytes;
 use couplet_types::{HasMeta, Meta};
 use serde::Serialize;
 
+mod stays;
+
+use stays::Stays;
+
 use crate::{
     message::{Params, buffers, escape::escaped, scan::JsonText},
     wire::{append_members, modern, one_line, project::Project, revision::Revision, to_json, write_json},
@@ -12,7 +16,7 @@ use crate::{
 /// A result, serialized for the negotiated revision.
 #[derive(Clone, Debug)]
 pub struct ResultBody {
-    /// The members of the result except `_meta`, in one line; up to the long text if there is one.
+    /// The members of the result except `_meta`, in one line; up to the long part if there is one.
     pub(crate) body: Bytes,
     pub(crate) long: Option<Long>,
     pub(crate) meta: Option<Meta>,
@@ -21,10 +25,10 @@ pub struct ResultBody {
     pub(crate) failed: bool,
 }
 
-/// A long string in a result.
+/// A part of a result that is too long to be copied.
 #[derive(Clone, Debug)]
 pub(crate) struct Long {
-    /// The string, escaped.
+    /// The part: a string, escaped, or whole members.
     pub(crate) text: Bytes,
     /// The bytes after it.
     pub(crate) rest: Bytes,
@@ -54,36 +58,38 @@ impl ResultBody {
     }
 
     fn parsed(result: &JsonText, caches: bool) -> Self {
-        if modern::has_nothing_added(result.as_bytes(), caches) {
-            return Self::empty().with_members(result);
+        match Params::from_text(result.clone()) {
+            Ok(members) => Self::relayed(&members, caches),
+            Err(_) => Self { body: one_line(result.as_bytes().clone()), ..Self::empty() },
         }
-        let Ok(members) = Params::from_text(result.clone()) else {
-            return Self { body: one_line(result.as_bytes().clone()), ..Self::empty() };
-        };
-        let mut body = Vec::with_capacity(result.as_bytes().len());
-        body.push(b'{');
+    }
+
+    /// Wraps a result whose members are located already. `caches` is whether results of its method may be cached: see
+    /// [`ResultBody::json`] and [`ResultBody::uncached_json`].
+    pub fn relayed(members: &Params, caches: bool) -> Self {
+        let text = members.text().as_bytes();
+        let mut done = Self::empty();
         let mut cache = CacheHint::default();
         let mut cacheable = false;
-        let (mut meta, mut failed) = (None, false);
-        for (key, value) in members.iter() {
-            failed |= is_failure(&key, &value);
-            match &*key {
-                "_meta" => meta = value.parse().ok().map(modern::without_reserved),
+        let mut stays = Stays::default();
+        for member in members.entries() {
+            let value = || JsonText::trusted(text.slice_ref(member.value));
+            match &*member.key {
+                // That of most results has only the name of the server.
+                "_meta" if members.valid_meta().is_some_and(modern::is_reserved) => {}
+                "_meta" => done.meta = value().parse().ok().map(modern::without_reserved),
                 key if modern::is_added(key) => {}
-                "ttlMs" if caches => (cacheable, cache.ttl_ms) = (true, value.parse().ok()),
-                "cacheScope" if caches => (cacheable, cache.scope) = (true, value.parse().ok()),
-                _ => {
-                    if body.len() > 1 {
-                        body.push(b',');
-                    }
-                    crate::wire::write_json(&mut body, &*key);
-                    body.push(b':');
-                    body.extend_from_slice(value.as_bytes());
+                "ttlMs" if caches => (cacheable, cache.ttl_ms) = (true, value().parse().ok()),
+                "cacheScope" if caches => (cacheable, cache.scope) = (true, value().parse().ok()),
+                key => {
+                    done.failed |= is_failure(key, member.value);
+                    stays.add(text, &member);
                 }
             }
         }
-        body.push(b'}');
-        Self { body: one_line(body.into()), long: None, meta, cache: cacheable.then_some(cache), failed }
+        done.cache = cacheable.then_some(cache);
+        stays.into_body(text, &mut done);
+        done
     }
 
     /// Returns whether it is a tool result with `isError`.
@@ -99,7 +105,8 @@ impl ResultBody {
     /// Replaces the members of the result, keeping `_meta`.
     #[must_use]
     pub fn with_members(self, members: &JsonText) -> Self {
-        let failed = says_failed(members);
+        let failed = Params::from_text(members.clone())
+            .is_ok_and(|all| all.entries().any(|member| is_failure(&member.key, member.value)));
         Self { body: one_line(members.as_bytes().clone()), long: None, failed, ..self }
     }
 
@@ -113,6 +120,11 @@ impl ResultBody {
         append_members(&mut out, &self.whole());
         out.push(b'}');
         JsonText::trusted(one_line(out.into()))
+    }
+
+    /// Returns the length of the members in bytes.
+    pub fn size(&self) -> usize {
+        self.body.len() + self.long.as_ref().map_or(0, |long| long.text.len() + long.rest.len())
     }
 
     /// The members of the result except `_meta`, with the long string if there is one.
@@ -150,17 +162,9 @@ impl ResultBody {
     }
 }
 
-/// Whether a result says that a tool failed. Most do not have the member, and are not parsed.
-fn says_failed(result: &JsonText) -> bool {
-    let may_have_it =
-        [&b"\"isError\""[..], br"\u"].iter().any(|part| memchr::memmem::find(result.as_bytes(), part).is_some());
-    let parsed = may_have_it.then(|| Params::from_text(result.clone()));
-    parsed.is_some_and(|parsed| parsed.is_ok_and(|all| all.iter().any(|(key, value)| is_failure(&key, &value))))
-}
-
 /// Whether a member of a result says that a tool failed.
-fn is_failure(key: &str, value: &JsonText) -> bool {
-    key == "isError" && value.as_str() == "true"
+fn is_failure(key: &str, value: &[u8]) -> bool {
+    key == "isError" && value == b"true"
 }
 
 impl Revision {
@@ -279,7 +283,7 @@ mod tests {
     #[test]
     fn a_result_with_nothing_to_remove_is_not_copied() {
         let text = |text: &'static str| JsonText::new(text).unwrap();
-        for same in [r#"{"content":[{"type":"text","text":"a\nb"}],"x" : 1.0}"#, "{}", r#"{"ttlMs":1}"#] {
+        for same in [r#"{"content":[{"type":"text","text":"a\nb"}],"x" : 1.0}"#, r#"{"ttlMs":1}"#] {
             let result = text(same);
             let done = ResultBody::uncached_json(&result);
             assert_eq!(done.body.as_ptr(), result.as_bytes().as_ptr(), "{same}");
@@ -289,9 +293,40 @@ mod tests {
             (r#"{"a":2,"resultType":"complete"}"#, r#"{"a":2}"#),
             (r#"{"a":2,"\u005fmeta":{"k":1}}"#, r#"{"a":2}"#),
             (r#"{"a":"_meta"}"#, r#"{"a":"_meta"}"#),
+            (r#"{"a":1.0,"ttlMs":1, "\u0062" : 2 ,"_meta":{},"c":3}"#, r#"{"a":1.0,"\u0062" : 2,"c":3}"#),
+            (r#" { "resultType":"complete", "a" : 1 , "b":[ ] } "#, r#"{"a" : 1 , "b":[ ]}"#),
+            (r#"{"resultType":"complete"}"#, "{}"),
+            ("{ }", "{}"),
         ] {
             assert_eq!(&*ResultBody::json(&text(before)).body, after.as_bytes(), "{before}");
         }
+    }
+
+    #[test]
+    fn a_long_result_is_not_copied_for_what_is_removed_before_it() {
+        let (long, meta) =
+            ("x".repeat(64 << 10), r#"{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#);
+        let members = format!(r#""content":[{{"type":"text","text":"{long}"}}],"isError":true"#);
+        let result = format!(r#"{{"resultType":"complete","_meta":{meta},{members}}}"#);
+        let result = JsonText::new(result).unwrap();
+        let done = ResultBody::uncached_json(&result);
+        let sent = &done.long.as_ref().expect("it is long").text;
+        assert!(result.as_bytes().as_ptr_range().contains(&sent.as_ptr()));
+        assert_eq!(done.members().as_str(), format!("{{{members}}}"));
+        assert_eq!((done.size(), done.meta.is_none(), done.is_failed_tool()), (members.len() + 2, true, true));
+        let about = crate::service::Description::new(
+            couplet_types::Implementation::new("gateway", "1"),
+            couplet_types::ServerCapabilities::default(),
+        );
+        let (text, _) = crate::wire::answer(
+            Revision::of(ProtocolVersion::V2026_07_28),
+            &couplet_types::RequestId::Number(1),
+            &crate::service::Reply::Complete(done),
+            &about,
+        );
+        let text: Value = serde_json::from_slice(&text.into_bytes()).unwrap();
+        assert_eq!(text["result"]["content"][0]["text"], json!(long));
+        assert_eq!((&text["result"]["resultType"], &text["result"]["isError"]), (&json!("complete"), &json!(true)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use couplet_types::{
     ClientCapabilities, HasMeta, Implementation, LoggingLevel, Meta, ProtocolVersion, Request, RequestId, RpcError,
     ServerCapabilities, TraceContext,
 };
-use serde::Serialize;
+use serde::{Serialize, de::IgnoredAny};
 
 use crate::{
     client::outgoing::Outgoing,
@@ -130,7 +130,7 @@ impl Dialect {
             write_round(text, extras);
             text.push(b'}');
         });
-        Ok(Outgoing { id, method: R::METHOD, params: text, named_by: R::NAMED_BY })
+        Ok(Outgoing { id, method: R::METHOD, params: text, named_by: R::NAMED_BY, revision: self.named_revision() })
     }
 
     /// Encodes a request that was received from another client, for proxies. The parameters are
@@ -164,29 +164,28 @@ impl Dialect {
         params: &Params,
         extras: &RequestOptions,
     ) -> Result<Outgoing, Error> {
-        let meta: Option<Meta> =
-            params.read_opt("_meta")?.map(modern::without_reserved).filter(|meta| !meta.is_empty());
+        let meta = given_meta(params)?;
         let token = extras.progress.then_some(&id);
         let lent = extras.capabilities.as_ref().filter(|_| !self.has_sessions()).map(|can| self.lend(can));
         let identity = lent.as_deref().unwrap_or(&self.identity);
         let mut text = Vec::with_capacity(params.size() + 512);
         text.push(b'{');
-        self.revision.0.codec.request_meta(&mut text, meta.as_ref(), token, identity);
+        self.revision.0.codec.forwarded_meta(&mut text, meta, token, identity);
         // The state of a multi-round-trip request is forwarded where the server has rounds and this client has no state of its own.
         let rounds = !self.has_sessions() && extras.answers.is_empty() && extras.state.is_none();
-        for (key, value) in params.iter().filter(|(key, _)| modern::describes(key) || (rounds && key != "_meta")) {
-            // No parameter of the protocol is `null`: strict servers reject such a cursor.
-            if value.as_str() == "null" {
-                continue;
-            }
-            separate(&mut text);
-            wire::write_json(&mut text, &*key);
-            text.push(b':');
-            text.extend_from_slice(value.as_bytes());
+        let stays = |key: &str| modern::describes(key) || (rounds && key != "_meta");
+        // No parameter of the protocol is `null`: strict servers reject such a cursor.
+        for member in params.entries().filter(|member| stays(&member.key) && member.value != b"null") {
+            wire::append_member(&mut text, member.text());
         }
         write_round(&mut text, extras);
         text.push(b'}');
-        Ok(Outgoing { id, method, params: text.into(), named_by })
+        Ok(Outgoing { id, method, params: text.into(), named_by, revision: self.named_revision() })
+    }
+
+    /// The revision that each request names.
+    fn named_revision(&self) -> Option<&'static str> {
+        (!self.has_sessions()).then(|| self.revision.version().as_str())
     }
 
     /// This client with the capabilities of another one.
@@ -277,11 +276,8 @@ impl Dialect {
         let meta: Option<couplet_types::Meta> = given.read_opt("_meta").ok().flatten();
         let mut text = b"{".to_vec();
         self.revision.0.codec.request_meta(&mut text, meta.as_ref(), None, &self.identity);
-        for (key, value) in given.iter().filter(|(key, _)| key != "_meta") {
-            separate(&mut text);
-            wire::write_json(&mut text, &*key);
-            text.push(b':');
-            text.extend_from_slice(value.as_bytes());
+        for member in given.entries().filter(|member| member.key != "_meta") {
+            wire::append_member(&mut text, member.text());
         }
         text.push(b'}');
         wire::request(id, method, &text)
@@ -300,7 +296,21 @@ impl Dialect {
     /// # Errors
     /// If the result is of an unknown kind, or of one that is not accepted.
     pub fn outcome_with(&self, result: JsonText, accepts: impl Fn(&str) -> bool) -> Result<Outcome, Error> {
-        let outcome = self.revision.0.codec.outcome(result).map_err(|what| Error::new(ErrorKind::Protocol, what))?;
+        self.outcome_of(result, None, accepts)
+    }
+
+    /// Parses a result as [`Dialect::outcome_with`] does. `members` are those of the result, if they are located already.
+    ///
+    /// # Errors
+    /// If the result is of an unknown kind, or of one that is not accepted.
+    pub fn outcome_of(
+        &self,
+        result: JsonText,
+        members: Option<&Params>,
+        accepts: impl Fn(&str) -> bool,
+    ) -> Result<Outcome, Error> {
+        let outcome = self.revision.0.codec.outcome(result, members);
+        let outcome = outcome.map_err(|what| Error::new(ErrorKind::Protocol, what))?;
         match &outcome {
             Outcome::Extension { kind, .. } if !accepts(kind) => {
                 Err(Error::new(ErrorKind::Protocol, format!("the result is of the unknown type `{kind}`")))
@@ -329,6 +339,15 @@ impl Dialect {
         }
         answer.project(self.revision);
         Ok(JsonText::trusted(to_json(&answer).into()))
+    }
+}
+
+/// The `_meta` of a request that is forwarded.
+fn given_meta(params: &Params) -> Result<Option<&Params>, RpcError> {
+    match params.meta() {
+        Ok(meta) => Ok(meta),
+        Err(_) if params.read_opt::<IgnoredAny>("_meta")?.is_none() => Ok(None),
+        Err(what) => Err(RpcError::invalid_params(format!("`_meta`: {what}"))),
     }
 }
 

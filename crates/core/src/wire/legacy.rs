@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     Codec, Outcome,
-    modern::{Identity, PeerCache},
+    modern::{Identity, PeerCache, append_unreserved},
     revision::Revision,
 };
 use crate::{
@@ -59,7 +59,23 @@ impl Codec for Legacy {
         super::write_json(out, &all);
     }
 
-    fn outcome(&self, result: JsonText) -> Result<Outcome, String> {
+    fn forwarded_meta(&self, out: &mut Vec<u8>, meta: Option<&Params>, token: Option<&ProgressToken>, _: &Identity) {
+        let start = out.len();
+        super::separate(out);
+        out.extend_from_slice(br#""_meta":{"#);
+        let empty = out.len();
+        if let Some(token) = token {
+            out.extend_from_slice(br#""progressToken":"#);
+            super::write_json(out, token);
+        }
+        append_unreserved(out, meta);
+        match out.len() {
+            length if length == empty => out.truncate(start),
+            _ => out.push(b'}'),
+        }
+    }
+
+    fn outcome(&self, result: JsonText, _: Option<&Params>) -> Result<Outcome, String> {
         Ok(Outcome::Complete(result))
     }
 }

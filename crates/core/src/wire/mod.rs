@@ -20,7 +20,7 @@ use couplet_types::{InputRequest, Meta, ProgressToken, RequestId, RpcError};
 use serde::Serialize;
 
 use crate::{
-    message::{scan::JsonText, text::EncodedMessage},
+    message::{Params, scan::JsonText, text::EncodedMessage},
     service::{Description, Reply, ResultBody},
 };
 use modern::Identity;
@@ -49,8 +49,18 @@ pub(crate) trait Codec: Sync {
     /// Client: adds `_meta` to the parameters of a request, if it has members.
     fn request_meta(&self, out: &mut Vec<u8>, meta: Option<&Meta>, token: Option<&ProgressToken>, identity: &Identity);
 
-    /// Client: parses a result.
-    fn outcome(&self, result: JsonText) -> Result<Outcome, String>;
+    /// Client: adds `_meta` to the parameters of a request that is forwarded: the client's own members, and those of
+    /// `meta` that are not reserved, unparsed.
+    fn forwarded_meta(
+        &self,
+        out: &mut Vec<u8>,
+        meta: Option<&Params>,
+        token: Option<&ProgressToken>,
+        identity: &Identity,
+    );
+
+    /// Client: parses a result, whose members may be located already.
+    fn outcome(&self, result: JsonText, members: Option<&Params>) -> Result<Outcome, String>;
 }
 
 /// The result of a client's request.
@@ -106,7 +116,7 @@ fn complete(codec: &dyn Codec, id: &RequestId, done: &ResultBody, about: &Descri
     let is_large = members.len() >= EncodedMessage::LARGE;
     let mut out = open_answer(id, if is_large { 256 } else { 256 + members.len() });
     codec.begin(&mut out, done, about);
-    if !members.is_empty() {
+    if !members.is_empty() || done.long.is_some() {
         separate(&mut out);
     }
     // The members are in one line; `_meta` from a handler may not be.
@@ -277,6 +287,12 @@ pub(crate) fn encoded(print: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     let text = Bytes::copy_from_slice(&out);
     SCRATCH.set(out);
     text
+}
+
+/// Appends one member as it is to the open object at the end of `out`.
+pub(crate) fn append_member(out: &mut Vec<u8>, member: &[u8]) {
+    separate(out);
+    out.extend_from_slice(member);
 }
 
 /// Appends the members of an object's text to the open object at the end of `out`.

@@ -14,7 +14,7 @@ use couplet_types::{
 use serde_json::json;
 
 use super::{
-    Codec, Outcome, append_members,
+    Codec, Outcome, append_member, append_members,
     method::{self, Method},
     revision::Revision,
     separate, write_json,
@@ -48,6 +48,18 @@ pub(crate) fn without_reserved(mut meta: Meta) -> Meta {
     meta
 }
 
+/// Whether all members have reserved keys.
+pub(crate) fn is_reserved(meta: &Params) -> bool {
+    meta.entries().all(|member| RESERVED.contains(&&*member.key))
+}
+
+/// Appends the members without a reserved key to the open object at the end of `out`.
+pub(crate) fn append_unreserved(out: &mut Vec<u8>, meta: Option<&Params>) {
+    for member in meta.into_iter().flat_map(Params::entries).filter(|member| !RESERVED.contains(&&*member.key)) {
+        append_member(out, member.text());
+    }
+}
+
 /// The parameter with the state that a client returns unchanged.
 pub(crate) const STATE: &str = "requestState";
 
@@ -62,14 +74,6 @@ pub(crate) fn describes(key: &str) -> bool {
 /// Whether a member of a result depends on the client's revision.
 pub(crate) fn is_added(key: &str) -> bool {
     key == "resultType"
-}
-
-/// Whether a result certainly has none of the members that are removed from it, so that it need not be parsed.
-pub(crate) fn has_nothing_added(result: &[u8], caches: bool) -> bool {
-    let has = |text: &[u8]| memchr::memmem::find(result, text).is_some();
-    // Only such an escape can hide a letter of a name.
-    let is_plain = result.starts_with(b"{") && !has(br"\u") && !has(b"\"_meta\"") && !has(b"\"resultType\"");
-    is_plain && !(caches && (has(b"\"ttlMs\"") || has(b"\"cacheScope\"")))
 }
 
 #[derive(Debug)]
@@ -113,6 +117,16 @@ impl Identity {
         let mut all = Meta::new();
         self.add_to(&mut all);
         self.encoded = super::to_json(&all).into();
+    }
+
+    /// Appends the object of `_meta` with the progress token, and leaves it open for more members.
+    fn open(&self, out: &mut Vec<u8>, token: Option<&ProgressToken>) {
+        out.extend_from_slice(self.encoded.strip_suffix(b"}").unwrap_or(b"{"));
+        if let Some(token) = token {
+            separate(out);
+            out.extend_from_slice(br#""progressToken":"#);
+            write_json(out, token);
+        }
     }
 
     fn add_to(&self, all: &mut Meta) {
@@ -183,10 +197,10 @@ impl Codec for Modern {
     fn request_meta(&self, out: &mut Vec<u8>, meta: Option<&Meta>, token: Option<&ProgressToken>, identity: &Identity) {
         separate(out);
         out.extend_from_slice(br#""_meta":"#);
-        if meta.is_none() && token.is_none() {
-            return out.extend_from_slice(&identity.encoded);
-        }
-        let mut all = meta.cloned().unwrap_or_default();
+        let Some(mut all) = meta.cloned() else {
+            identity.open(out, token);
+            return out.push(b'}');
+        };
         identity.add_to(&mut all);
         if let Some(token) = token {
             all.insert("progressToken", json!(token).into());
@@ -194,12 +208,32 @@ impl Codec for Modern {
         write_json(out, &all);
     }
 
-    fn outcome(&self, result: JsonText) -> Result<Outcome, String> {
-        if is_plainly_complete(result.as_bytes()) {
-            return Ok(Outcome::Complete(result));
-        }
-        let members = Params::from_text(result.clone()).map_err(|e| format!("the result is not an object: {e}"))?;
-        let kind: Option<String> = members.read_opt("resultType").map_err(|e| e.message)?;
+    fn forwarded_meta(
+        &self,
+        out: &mut Vec<u8>,
+        meta: Option<&Params>,
+        token: Option<&ProgressToken>,
+        identity: &Identity,
+    ) {
+        separate(out);
+        out.extend_from_slice(br#""_meta":"#);
+        identity.open(out, token);
+        append_unreserved(out, meta);
+        out.push(b'}');
+    }
+
+    fn outcome(&self, result: JsonText, members: Option<&Params>) -> Result<Outcome, String> {
+        let parsed;
+        let members = match members {
+            Some(members) => members,
+            None if is_plainly_complete(result.as_bytes()) => return Ok(Outcome::Complete(result)),
+            None => {
+                let fault = |e| format!("the result is not an object: {e}");
+                parsed = Params::from_text(result.clone()).map_err(fault)?;
+                &parsed
+            }
+        };
+        let kind = members.read_str("resultType").map_err(|e| e.message)?;
         match kind.as_deref() {
             None | Some("complete") => Ok(Outcome::Complete(result)),
             Some("input_required") => {

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use couplet_core::{JsonText, Project, Revision, message::Params};
+use couplet_core::{JsonText, Project, Revision, http::headers::ParamHeader, message::Params};
 use couplet_types::{Prompt, Resource, ResourceTemplate, Tool, from_json};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -24,12 +24,14 @@ struct Parts {
     fingerprint: OnceLock<Option<Fingerprint>>,
     /// The definition in other revisions.
     projected: OnceLock<[OnceLock<Option<JsonText>>; Revision::COUNT]>,
+    /// The arguments that HTTP clients repeat in headers.
+    header_params: OnceLock<Option<Arc<[ParamHeader]>>>,
 }
 
 impl Definition {
     pub(super) fn new(list: List, raw: Arc<str>, text: JsonText, revision: Revision) -> Self {
-        let (fingerprint, projected) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Parts { list, raw, text, revision, fingerprint, projected }))
+        let (fingerprint, projected, header_params) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Parts { list, raw, text, revision, fingerprint, projected, header_params }))
     }
 
     /// Returns the list that it is in.
@@ -56,6 +58,21 @@ impl Definition {
     /// form, and so cannot be pinned.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         *self.0.fingerprint.get_or_init(|| fingerprint(&self.0.text).ok())
+    }
+
+    /// Returns the arguments of a tool that HTTP clients repeat in headers, which are found once; `None` if there are none.
+    pub fn header_params(&self) -> Option<Arc<[ParamHeader]>> {
+        self.0.header_params.get_or_init(|| self.find_header_params()).clone()
+    }
+
+    fn find_header_params(&self) -> Option<Arc<[ParamHeader]>> {
+        let schema = self.get("inputSchema")?;
+        // Most tools have none, and parsing a schema takes a while.
+        if !schema.as_str().contains(ParamHeader::KEYWORD) {
+            return None;
+        }
+        let params = ParamHeader::all(&schema.parse().ok()?).ok()?;
+        (!params.is_empty()).then(|| params.into())
     }
 
     /// Returns the definition for a caller of a revision: as the server sent it if the server has the same revision, and

@@ -59,7 +59,7 @@ impl AdmittedCall {
             record.outcome = outcome(&reply, end, record.kind);
             record.total = Some(self.began.elapsed());
             if let Reply::Complete(done) = &reply {
-                record.bytes_out = Some(done.members().as_bytes().len() as u64);
+                record.bytes_out = Some(done.size() as u64);
             }
             let written = audit::write(&*sink, *record).await;
             self.failed.store(written.is_err(), Ordering::Release);
@@ -217,7 +217,7 @@ impl Flight<'_> {
         record.principal = call.caller.as_ref().map(|caller| caller.principal().clone());
         record.client = call.peer.info.as_ref().map(|info| info.name.as_str().into());
         record.profile = Some(self.snapshot.profile.name().clone());
-        record.exposed = Some(self.goal.exposed.as_str().into());
+        record.exposed = Some(self.goal.exposed.clone());
         record.pin = self.goal.digest();
         record.rule.clone_from(&verdict.rule);
         record.consent = consent.map(Into::into);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use couplet_core::{JsonText, Revision, http::headers::ParamHeader, message::Params};
+use couplet_core::{JsonText, Revision, message::Params};
 use couplet_types::RawJson;
 
 use crate::{
@@ -27,17 +27,6 @@ pub(crate) struct ViewItem {
 }
 
 impl ViewItem {
-    /// The arguments that HTTP clients repeat in headers.
-    pub(crate) fn header_params(&self) -> Option<Arc<[ParamHeader]>> {
-        let schema = self.definition.get("inputSchema")?;
-        // Most tools have none, and parsing a schema takes a while.
-        if !schema.as_str().contains(ParamHeader::KEYWORD) {
-            return None;
-        }
-        let params = ParamHeader::all(&schema.parse().ok()?).ok()?;
-        (!params.is_empty()).then(|| params.into())
-    }
-
     /// The definition in a revision under its exposed name; `None` if the revision does not have it.
     pub(crate) fn exposed(&self, name: &str, revision: Revision) -> Option<JsonText> {
         let text = self.definition.projected(revision)?;

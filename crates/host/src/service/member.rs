@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use couplet_core::Sealer;
+use couplet_proxy::Hooks;
 
-use crate::{catalog::Catalog, names::ServerId, service::link::ServerHooks, upstream::Upstream};
+use crate::{catalog::Catalog, names::ServerId, upstream::Upstream};
 
 /// A server of a view, with the catalog that the view was built from.
 pub(crate) struct Member {
@@ -13,7 +14,7 @@ pub(crate) struct Member {
     /// The sealer for the rounds of its calls.
     pub(crate) rounds: Sealer,
     /// The hooks for its messages to callers of the view.
-    pub(crate) link: Arc<ServerHooks>,
+    pub(crate) link: Arc<dyn Hooks>,
 }
 
 impl Member {

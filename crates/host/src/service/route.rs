@@ -37,14 +37,14 @@ impl View {
         };
         let door = if kind == Kind::Prompt { Door::Get } else { Door::Call };
         let item = &entry.value;
-        let name = name.into_owned();
+        let exposed = entry.name.clone();
         if let Some(preset) = item.preset(&call.params) {
             match preset {
                 Ok(params) => call.params = params,
                 Err(error) => return RpcError::invalid_params(format!("`arguments`: {error}")).into(),
             }
         }
-        let goal = Goal { exposed: name, item: item.into(), door, splice: true };
+        let goal = Goal { exposed, item: item.into(), door, splice: true };
         Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
     }
 
@@ -76,7 +76,7 @@ impl View {
                 if let Some(params) = renamed(&call.params, &entry.raw) {
                     call.params = params;
                 }
-                Goal { exposed: name, item: (&entry.value).into(), door: Door::Complete, splice: false }
+                Goal { exposed: entry.name.clone(), item: (&entry.value).into(), door: Door::Complete, splice: false }
             }
             Reference { uri: Some(uri), .. } => match Goal::resource(&snapshot, &uri, Door::Complete) {
                 Some(goal) => goal,
@@ -97,9 +97,10 @@ impl View {
             return RpcError::method_not_found(&call.method).into();
         }
         let raw: Arc<str> = (&*call.method).into();
+        let exposed = raw.clone();
         let (effects, labels) = (Effects::STRICTEST, Labels::NONE);
         let item = Aim { member: 0, kind: Kind::Tool, raw, effects, labels, definition: None };
-        let goal = Goal { exposed: call.method.to_string(), item, door: Door::Call, splice: false };
+        let goal = Goal { exposed, item, door: Door::Call, splice: false };
         Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
     }
 

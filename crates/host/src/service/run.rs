@@ -25,7 +25,7 @@ use crate::{
 /// The target of a call.
 pub(crate) struct Goal {
     /// The name or URI that the client used.
-    pub(crate) exposed: String,
+    pub(crate) exposed: Arc<str>,
     pub(crate) item: Aim,
     pub(crate) door: Door,
     /// Whether the server's own name replaces the exposed one in the parameters.
@@ -54,7 +54,7 @@ impl Goal {
     /// A resource, by its URI or its template.
     pub(crate) fn resource(snapshot: &Snapshot, uri: &str, door: Door) -> Option<Self> {
         let item = snapshot.aim(uri)?;
-        Some(Self { exposed: uri.to_owned(), item, door, splice: false })
+        Some(Self { exposed: uri.into(), item, door, splice: false })
     }
 
     /// The digest of the definition, for records and grants.
@@ -123,10 +123,11 @@ impl Flight<'_> {
             return admitted.ended(error.into(), End::Refused).await;
         }
         self.note_flow(&client);
-        let mut call = client.clone();
-        if let Err(error) = self.prepare(&mut call, in_round) {
-            return admitted.ended(error.into(), End::Refused).await;
-        }
+        let prepared = match self.prepared(&client, in_round) {
+            Ok(prepared) => prepared,
+            Err(error) => return admitted.ended(error.into(), End::Refused).await,
+        };
+        let call = prepared.as_ref().unwrap_or(&client);
         let mut retries = 1;
         loop {
             let running = match self.member().upstream.proxy().await {
@@ -140,7 +141,7 @@ impl Flight<'_> {
                 // The server has sessions now, so its state means nothing any more.
                 return admitted.ended(Call::invalid_state().into(), End::Refused).await;
             }
-            let done = running.proxy().forward(call.clone(), Some(self.member().link.clone())).await;
+            let done = running.proxy().forward(call, Some(&self.member().link)).await;
             let end = match &done {
                 Err(error) if error.rpc().is_some() => End::Replied,
                 // The connection was lost before the call was sent: its successor can run it.
@@ -157,17 +158,19 @@ impl Flight<'_> {
         }
     }
 
-    /// The call as the server knows it.
-    fn prepare(&self, call: &mut Call, in_round: bool) -> Result<(), RpcError> {
+    /// The call as the server knows it; `None` if that is the same.
+    fn prepared(&self, call: &Call, in_round: bool) -> Result<Option<Call>, RpcError> {
+        let mut prepared = None;
         if !in_round && call.request_state()?.is_some() {
             // The state and answers of a round that was not the server's. Answers without a state may be the server's.
-            call.clear_round()?;
+            prepared.insert(call.clone()).clear_round()?;
         }
-        if self.goal.splice && self.goal.exposed != *self.goal.item.raw {
+        if self.goal.splice && self.goal.exposed != self.goal.item.raw {
+            let call = prepared.as_ref().unwrap_or(call);
             let params = call.params.with("name", &JsonText::string(&self.goal.item.raw));
-            call.params = params.map_err(|fault| RpcError::invalid_params(fault.to_string()))?;
+            prepared = Some(call.with_params(params.map_err(|fault| RpcError::invalid_params(fault.to_string()))?));
         }
-        Ok(())
+        Ok(prepared)
     }
 
     /// The reply with the ids of the view in place of those of the server.

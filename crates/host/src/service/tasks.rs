@@ -85,7 +85,7 @@ impl View {
                 definition: None,
             },
         };
-        let goal = Goal { exposed: sealed, item, door: Door::Task, splice: false };
+        let goal = Goal { exposed: sealed.into(), item, door: Door::Task, splice: false };
         Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
     }
 }

@@ -318,7 +318,7 @@ impl Service for Through {
             match upstream.proxy().await {
                 Err(unavailable) => Reply::Error(unavailable.into()),
                 Ok(running) => {
-                    let result = running.proxy().forward(call, None).await;
+                    let result = running.proxy().forward(&call, None).await;
                     running.settle(&method, result)
                 }
             }

@@ -29,6 +29,8 @@ impl Address {
     /// Builds the request for a message.
     pub(crate) fn post(&self, uri: &Uri, message: Bytes) -> Request<Bytes> {
         let mut request = self.request(Method::POST, uri, message);
+        // With the headers of the protocol and those that the HTTP client adds.
+        request.headers_mut().reserve(12);
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         request

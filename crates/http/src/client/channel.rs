@@ -78,12 +78,12 @@ impl Shared {
     async fn carry_out(
         self: &Arc<Self>,
         mut request: Outgoing,
-        revision: Option<String>,
+        revision: Option<&'static str>,
         key: i64,
     ) -> Result<Option<Answer>, Error> {
         let mut repeats = 0;
         loop {
-            let outcome = match &revision {
+            let outcome = match revision {
                 Some(revision) => self.stateless(&request, revision, key).await.map(Some),
                 None => self.in_session(&request, key).await,
             };

@@ -61,16 +61,32 @@ impl Body {
     ///
     /// # Errors
     /// When it is longer, or when the connection broke.
-    pub async fn read(mut self, limit: usize) -> Result<Bytes, Error> {
+    pub async fn read(self, limit: usize) -> Result<Bytes, Error> {
+        self.read_sized(limit, 0).await
+    }
+
+    /// Reads the whole body, up to `limit` bytes, which is probably `expected` bytes long. A body of one piece is not
+    /// copied.
+    pub(crate) async fn read_sized(mut self, limit: usize, expected: usize) -> Result<Bytes, Error> {
+        let mut first = Bytes::new();
         let mut all = BytesMut::new();
         while let Some(piece) = self.next().await? {
-            if all.len() + piece.len() > limit {
+            let length = first.len() + all.len() + piece.len();
+            if length > limit {
                 let what = format!("the server's response is longer than {limit} bytes");
                 return Err(Error::new(ErrorKind::Protocol, what));
             }
+            if length == piece.len() {
+                first = piece;
+                continue;
+            }
+            if !first.is_empty() {
+                all.reserve(length.max(expected.min(limit)));
+                all.extend_from_slice(&std::mem::take(&mut first));
+            }
             all.extend_from_slice(&piece);
         }
-        Ok(all.freeze())
+        Ok(if all.is_empty() { first } else { all.freeze() })
     }
 }
 

@@ -7,26 +7,29 @@ use couplet_core::{
 };
 use http::{HeaderName, HeaderValue, Request};
 
-/// The headers of mirrored arguments.
+/// The headers that repeat parts of a stateless request.
 pub(crate) type Mirrored = Vec<(HeaderName, HeaderValue)>;
 
-/// Adds the headers that a stateless request must have.
-pub(crate) fn mirror(
-    http: &mut Request<Bytes>,
-    request: &Outgoing,
-    revision: &str,
-    arguments: &Mirrored,
-) -> Result<(), Error> {
-    let headers = http.headers_mut();
-    headers.insert(headers::PROTOCOL_VERSION, value("the revision", revision)?);
-    headers.insert(headers::METHOD, value("the method", request.method)?);
-    if let Some(name) = request.name() {
-        headers.insert(headers::NAME, value("the name", &encode(&name))?);
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
+const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
+const NAME: HeaderName = HeaderName::from_static(headers::NAME);
+
+/// Returns the headers that every stateless request must have.
+pub(crate) fn mirrored(request: &Outgoing, name: Option<&str>, revision: &str) -> Result<Mirrored, Error> {
+    let mut mirrored = Vec::with_capacity(3);
+    mirrored.push((PROTOCOL_VERSION, value("the revision", revision)?));
+    mirrored.push((METHOD, HeaderValue::from_static(request.method)));
+    if let Some(name) = name {
+        mirrored.push((NAME, value("the name", &encode(name))?));
     }
-    for (name, value) in arguments {
-        headers.insert(name.clone(), value.clone());
+    Ok(mirrored)
+}
+
+/// Adds the headers to a request.
+pub(crate) fn mirror(http: &mut Request<Bytes>, mirrored: &Mirrored) {
+    for (name, value) in mirrored {
+        http.headers_mut().insert(name.clone(), value.clone());
     }
-    Ok(())
 }
 
 /// Parses the value of a header.

@@ -77,13 +77,14 @@ impl HttpClient for HyperClient {
         if let Some(login) = self.proxies.login(request.uri()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, login);
         }
-        let is_plain = request.uri().scheme() == Some(&Scheme::HTTP);
-        let host = request.uri().authority().map(ToString::to_string).unwrap_or_default();
+        let uri = request.uri().clone();
         let response = self.client.request(request.map(Full::new));
         Box::pin(async move {
             match response.await {
                 Ok(response) => Ok(response.map(|body| Body::new(Pieces(body)))),
                 Err(error) => {
+                    let is_plain = uri.scheme() == Some(&Scheme::HTTP);
+                    let host = uri.authority().map(ToString::to_string).unwrap_or_default();
                     let what = match ConnectFailure::within(&error) {
                         // Within TLS it is not the scheme that is wrong.
                         Some(ConnectFailure::NotHttp) if !is_plain => {

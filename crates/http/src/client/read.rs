@@ -8,7 +8,10 @@ use couplet_core::{
     message::{self, Frame, Message},
 };
 use couplet_types::RequestId;
-use http::{Response, StatusCode, header::CONTENT_TYPE};
+use http::{
+    HeaderValue, Response, StatusCode,
+    header::{CONTENT_LENGTH, CONTENT_TYPE},
+};
 use tokio::time::{sleep, timeout};
 
 use super::{
@@ -42,13 +45,13 @@ pub(crate) enum Content {
 
 impl Content {
     pub(crate) fn of(response: &Response<Body>) -> Self {
-        let value = response.headers().get(CONTENT_TYPE).map(|v| String::from_utf8_lossy(v.as_bytes()));
-        let essence = value.as_deref().and_then(|v| v.split(';').next()).unwrap_or_default().trim();
-        match essence.to_ascii_lowercase().as_str() {
-            "application/json" => Self::Json,
-            "text/event-stream" => Self::Events,
-            "" => Self::Nothing,
-            other => Self::Other(other.to_owned()),
+        let value = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+        let essence = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        match essence {
+            b"" => Self::Nothing,
+            kind if kind.eq_ignore_ascii_case(b"application/json") => Self::Json,
+            kind if kind.eq_ignore_ascii_case(b"text/event-stream") => Self::Events,
+            other => Self::Other(String::from_utf8_lossy(other).to_ascii_lowercase()),
         }
     }
 }
@@ -72,7 +75,9 @@ impl Shared {
         }
         match Content::of(&response) {
             Content::Json => {
-                let text = response.into_body().read(self.router.limits().message).await?;
+                let length = response.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+                let (limit, expected) = (self.router.limits().message, length.unwrap_or_default());
+                let text = response.into_body().read_sized(limit, expected).await?;
                 match self.receive(text, source)? {
                     Some(answer) => Ok(Reading::Answer(answer)),
                     None => Err(protocol("the server's response is not an answer to the request")),

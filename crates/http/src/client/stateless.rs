@@ -9,7 +9,7 @@ use couplet_types::{
 
 use super::{
     busy::retry,
-    headers::{Mirrored, mirror},
+    headers::{Mirrored, mirror, mirrored},
     read::{Reading, is_unknown_transport, refused},
     shared::{Answer, Shared},
 };
@@ -28,13 +28,14 @@ impl Shared {
         if request.method == Discover::METHOD && self.recall_greeting() {
             return Ok(Err(RpcError::method_not_found(request.method)));
         }
-        let mirrored = self.tools.mirrored(request)?;
-        let answer = match self.post_stateless(request, revision, &mirrored, key).await {
+        let name = request.name();
+        let mirrored = self.mirrored(request, name.as_deref(), revision)?;
+        let answer = match self.post_stateless(request, &mirrored, key).await {
             // Nothing can be resumed without a session, so a read that was lost is sent again.
             Err(error) if error.is_closed() && retry(request) == Retry::Safe => {
                 tracing::debug!(%error, method = request.method, "a request is sent again");
                 let again = self.again(request, key);
-                self.post_stateless(&again, revision, &mirrored, key).await?
+                self.post_stateless(&again, &mirrored, key).await?
             }
             answer => answer?,
         };
@@ -43,31 +44,39 @@ impl Shared {
             Err(error) if error.code == code::HEADER_MISMATCH && request.method == CallTool::METHOD => {
                 // The server rejected the request before it was executed, so a retry is safe; but only with other headers.
                 self.learn_tools(revision).await?;
-                let now = self.tools.mirrored(request)?;
+                let now = self.mirrored(request, name.as_deref(), revision)?;
                 if now == mirrored {
                     return Ok(Err(error));
                 }
                 let again = self.again(request, key);
-                self.post_stateless(&again, revision, &now, key).await
+                self.post_stateless(&again, &now, key).await
             }
             // A server, or an intermediary, that lists the very revision that it rejects may accept it the next time.
             Err(error) if request.method == Discover::METHOD && names(&error, revision) => {
                 let again = self.again(request, key);
-                self.post_stateless(&again, revision, &mirrored, key).await
+                self.post_stateless(&again, &mirrored, key).await
             }
             answer => Ok(answer),
         }
     }
 
+    /// The headers that repeat parts of a request.
+    fn mirrored(&self, request: &Outgoing, name: Option<&str>, revision: &str) -> Result<Mirrored, Error> {
+        let mut mirrored = mirrored(request, name, revision)?;
+        if let Some(name) = name.filter(|_| request.method == CallTool::METHOD) {
+            self.tools.add_mirrored(&mut mirrored, name, request)?;
+        }
+        Ok(mirrored)
+    }
+
     async fn post_stateless(
         self: &Arc<Self>,
         request: &Outgoing,
-        revision: &str,
         mirrored: &Mirrored,
         key: i64,
     ) -> Result<Answer, Error> {
         let mut http = self.address.post(&self.address.uri, request.message());
-        mirror(&mut http, request, revision, mirrored)?;
+        mirror(&mut http, mirrored);
         let (response, _) = self.address.send(http).await?;
         let probe = request.method == Discover::METHOD;
         let source = Source::Response { key, sent: &request.id, subscription: request.method == Listen::METHOD };
@@ -103,7 +112,8 @@ impl Shared {
                 dialect.request::<ListTools>(self.router.next_id(), params.clone(), &RequestOptions::default())?;
             let RequestId::Number(key) = request.id else { return Ok(()) };
             // A list that is refused teaches nothing; the call then fails with what it failed with before.
-            let Ok(list) = self.post_stateless(&request, revision, &Vec::new(), key).await? else { return Ok(()) };
+            let mirrored = self.mirrored(&request, None, revision)?;
+            let Ok(list) = self.post_stateless(&request, &mirrored, key).await? else { return Ok(()) };
             let next = couplet_core::message::Params::from_text(list.clone()).ok();
             let next: Option<String> = next.and_then(|l| l.read_opt("nextCursor").ok().flatten());
             self.tools.learn(list);

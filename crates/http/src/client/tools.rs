@@ -11,7 +11,6 @@ use couplet_core::{
     message::Params,
     sync::lock,
 };
-use couplet_types::{CallTool, Request};
 use http::HeaderName;
 use serde_json::{Value, value::RawValue};
 
@@ -78,18 +77,13 @@ impl Tools {
         true
     }
 
-    /// The headers that mirror the arguments of a call.
+    /// Adds the headers that mirror the arguments of a call.
     ///
     /// # Errors
     /// When an argument cannot be mirrored.
-    pub(crate) fn mirrored(&self, request: &Outgoing) -> Result<Mirrored, Error> {
-        if request.method != CallTool::METHOD {
-            return Ok(Vec::new());
-        }
-        let params = request.name().and_then(|name| self.known().get(&name).cloned());
-        let Some(params) = params else { return Ok(Vec::new()) };
+    pub(crate) fn add_mirrored(&self, mirrored: &mut Mirrored, tool: &str, request: &Outgoing) -> Result<(), Error> {
+        let Some(params) = self.known().get(tool).cloned() else { return Ok(()) };
         let arguments = request.param("arguments").unwrap_or_else(JsonText::empty_object);
-        let mut mirrored = Vec::new();
         for param in params.iter() {
             let wrong = |what: String| Error::new(ErrorKind::Config, format!("the argument {what}"));
             if let Some(text) = param.text(&arguments).map_err(wrong)? {
@@ -99,7 +93,7 @@ impl Tools {
                 mirrored.push((header, value(&name, &encode(&text))?));
             }
         }
-        Ok(mirrored)
+        Ok(())
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Arc<[ParamHeader]>>> {

@@ -6,8 +6,12 @@ use http::{Uri, uri::Scheme};
 
 /// Whether two addresses have the same scheme, host and port.
 pub(crate) fn same_origin(a: &Uri, b: &Uri) -> bool {
-    let host = |uri: &Uri| uri.host().map(str::to_ascii_lowercase);
-    a.scheme() == b.scheme() && host(a) == host(b) && port(a) == port(b)
+    let same_host = match (a.host(), b.host()) {
+        (Some(a), Some(b)) => a.eq_ignore_ascii_case(b),
+        (None, None) => true,
+        _ => false,
+    };
+    a.scheme() == b.scheme() && same_host && port(a) == port(b)
 }
 
 /// Whether an address is on this machine.

@@ -1,17 +1,22 @@
-//! Instructions of our gateway per call, counted by callgrind, beside those of a server that is called directly.
+//! Instructions of our gateway per call, counted by callgrind, beside those of a client and a server without it.
 
 use std::fs;
 
 use serde_json::json;
 
 use super::{
-    super::{instructions::collected, kits::Kit, results::Results, rig::Rig},
+    super::{
+        instructions::collected,
+        kits::Kit,
+        results::Results,
+        rig::{Listening, Rig},
+    },
     calls::LIVES,
     gateways::couplet_under,
 };
 use crate::{
     Failure,
-    gateway::{Names, Upstream},
+    gateway::{Names, Pins, Upstream},
     workspace::{capture, command},
 };
 
@@ -22,23 +27,40 @@ const LONG: usize = 600;
 /// How many functions are named.
 const FUNCTIONS: usize = 40;
 
-/// What is counted.
+/// The program whose instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counted {
     /// The server, which is called directly.
     Server,
-    /// The gateway, which starts the server.
+    /// Our client, which calls the server directly.
+    Client,
+    /// The gateway, which starts the server, or connects to it.
+    Gateway(Behind, Pins),
+}
+
+/// How the gateway reaches the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Behind {
     Stdio,
-    /// The gateway, which connects to the server.
     Http,
 }
 
 impl Counted {
+    const GATEWAYS: [Self; 4] = [
+        Self::Gateway(Behind::Stdio, Pins::On),
+        Self::Gateway(Behind::Http, Pins::On),
+        Self::Gateway(Behind::Stdio, Pins::Audited),
+        Self::Gateway(Behind::Http, Pins::Audited),
+    ];
+
     const fn name(self) -> &'static str {
         match self {
-            Self::Server => "direct",
-            Self::Stdio => "stdio",
-            Self::Http => "HTTP",
+            Self::Server => "server",
+            Self::Client => "client",
+            Self::Gateway(Behind::Stdio, Pins::Audited) => "stdio behind, audited",
+            Self::Gateway(Behind::Http, Pins::Audited) => "HTTP behind, audited",
+            Self::Gateway(Behind::Stdio, _) => "stdio behind",
+            Self::Gateway(Behind::Http, _) => "HTTP behind",
         }
     }
 }
@@ -50,7 +72,7 @@ pub(super) fn run(rig: &Rig, results: &mut Results) {
         return;
     }
     for life in LIVES {
-        for counted in [Counted::Server, Counted::Stdio, Counted::Http] {
+        for counted in [Counted::Server, Counted::Client].into_iter().chain(Counted::GATEWAYS) {
             let measured = each(rig, counted, life).map(|each| json!({ "instructions": each }));
             results.add("instructions", life, counted.name(), measured);
         }
@@ -59,8 +81,8 @@ pub(super) fn run(rig: &Rig, results: &mut Results) {
 
 /// The instructions that the gateway adds to a call, by case.
 pub(super) fn added(rig: &Rig) -> Result<Vec<(String, u64)>, Failure> {
-    let cases = LIVES.iter().flat_map(|life| [(*life, Counted::Stdio), (*life, Counted::Http)]);
-    let named = |life: &str, counted: Counted| format!("gateway {life}, {} behind", counted.name());
+    let cases = LIVES.iter().flat_map(|life| Counted::GATEWAYS.map(|counted| (*life, counted)));
+    let named = |life: &str, counted: Counted| format!("gateway {life}, {}", counted.name());
     cases.map(|(life, counted)| Ok((named(life, counted), each(rig, counted, life)?))).collect()
 }
 
@@ -75,33 +97,54 @@ fn each(rig: &Rig, counted: Counted, life: &str) -> Result<u64, Failure> {
 
 /// All instructions of a program in a run of so many calls.
 fn count_run(rig: &Rig, counted: Counted, life: &str, count: usize) -> Result<u64, Failure> {
-    let profile = rig.folders.bench.join(format!("gateway-{life}-{}.callgrind", counted.name()));
+    let profile =
+        rig.folders.bench.join(format!("gateway-{life}-{}.callgrind", counted.name().replace([' ', ','], "-")));
     let log = rig.folders.bench.join("callgrind.log");
     let out = format!("--callgrind-out-file={}", profile.display());
     let log_file = format!("--log-file={}", log.display());
     let callgrind = ["valgrind", "--tool=callgrind", &out, &log_file].map(str::to_owned);
     let server = rig.folders.server(Kit::Couplet);
-    let stdio = || Upstream::Command(server.iter().cloned().chain(["stdio".to_owned()]).collect());
-    let mut behind = None;
-    let listening = match counted {
-        Counted::Server => rig.listen([&callgrind[..], &server].concat(), "http {port}")?,
-        Counted::Stdio => couplet_under(rig, &callgrind, &[("bench", stdio())], Names::Bare)?.gateway,
-        Counted::Http => {
-            let server = behind.insert(rig.listen(server.clone(), "http {port}")?);
-            couplet_under(rig, &callgrind, &[("bench", Upstream::Url(server.url.clone()))], Names::Bare)?.gateway
-        }
-    };
     let count = count.to_string();
-    let words = ["http", "--conns", "1", "--url", &listening.url, "--life", life, "--case", "echo", "--count", &count];
     // A program that is still busy when the next request comes does less than one that has gone to sleep.
-    let result = rig.load(&[&words[..], &["--warm", "0", "--limit", "120", "--think", "0.003"]].concat(), &[])?;
-    if result["errors"].as_u64() != Some(0) {
-        return Err(format!("wrong answers: {}", result["first_error"]));
+    let words = ["--life", life, "--count", &count, "--think", "0.003"];
+    if counted == Counted::Client {
+        let server = rig.listen(server, "http {port}")?;
+        let client = [&callgrind[1..], &[rig.folders.our("bench-client")]].concat();
+        let options: Vec<&str> = client.iter().map(String::as_str).chain(words).chain(["--url", &server.url]).collect();
+        rig.client(callgrind[0].clone(), &options, &[])?;
+    } else {
+        let (listening, _behind) = start(rig, counted, &callgrind, &server)?;
+        let load = ["http", "--conns", "1", "--url", &listening.url, "--case", "echo", "--warm", "0", "--limit", "120"];
+        let result = rig.load(&[&load[..], &words[..]].concat(), &[])?;
+        if result["errors"].as_u64() != Some(0) {
+            return Err(format!("wrong answers: {}", result["first_error"]));
+        }
+        listening.end()?;
     }
-    listening.end()?;
     let text = fs::read_to_string(&log).map_err(|e| format!("{}: {e}", log.display()))?;
     annotate(&profile.to_string_lossy());
     collected(&text).ok_or_else(|| format!("callgrind counted nothing: {text}"))
+}
+
+/// Starts the program that is counted, and the server behind it if that listens.
+fn start(
+    rig: &Rig,
+    counted: Counted,
+    callgrind: &[String],
+    server: &[String],
+) -> Result<(Listening, Option<Listening>), Failure> {
+    let gateway = |upstream, pins| couplet_under(rig, callgrind, &[("bench", upstream)], Names::Bare, pins);
+    match counted {
+        Counted::Server | Counted::Client => Ok((rig.listen([callgrind, server].concat(), "http {port}")?, None)),
+        Counted::Gateway(Behind::Stdio, pins) => {
+            let words = server.iter().cloned().chain(["stdio".to_owned()]).collect();
+            Ok((gateway(Upstream::Command(words), pins)?.gateway, None))
+        }
+        Counted::Gateway(Behind::Http, pins) => {
+            let behind = rig.listen(server.to_vec(), "http {port}")?;
+            Ok((gateway(Upstream::Url(behind.url.clone()), pins)?.gateway, Some(behind)))
+        }
+    }
 }
 
 /// Writes the functions with the most instructions beside a profile.

@@ -178,7 +178,7 @@ impl Running {
 
 /// Starts our gateway before servers.
 pub(super) fn couplet(rig: &Rig, servers: &Servers<'_>, names: Names) -> Result<Running, Failure> {
-    couplet_under(rig, &[], servers, names)
+    couplet_under(rig, &[], servers, names, Pins::On)
 }
 
 /// The same, started by another program.
@@ -187,8 +187,9 @@ pub(super) fn couplet_under(
     before: &[String],
     servers: &Servers<'_>,
     names: Names,
+    pins: Pins,
 ) -> Result<Running, Failure> {
-    let config = gateway::configure(&rig.folders.bench.join("gateways/couplet"), servers, names, Pins::On)?;
+    let config = gateway::configure(&rig.folders.bench.join("gateways/couplet"), servers, names, pins)?;
     let address = free_address()?;
     let words = [before, &[rig.folders.our("couplet")], &gateway::listening(&config, &address.port().to_string())];
     let mut gateway = line(&rig.on_server(words.concat()));

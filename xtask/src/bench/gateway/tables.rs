@@ -33,18 +33,26 @@ fn instructions(results: &Results) -> String {
     let mut rows = String::new();
     for (life, date) in LIVES {
         let count = |name: &str| value(results, "instructions", life, name, "instructions", "instructions");
-        let Some(direct) = count("direct") else { continue };
-        let hop =
-            |name: &str| count(name).map_or("–".to_owned(), |hop| format!("{} | {:.2}", number(hop), hop / direct));
-        rows += &format!("| {date} | {} | {} | {} |\n", number(direct), hop("stdio"), hop("HTTP"));
+        let (Some(client), Some(server)) = (count("client"), count("server")) else { continue };
+        for behind in ["stdio", "HTTP"] {
+            let hop = |name: &str| {
+                count(name).map_or("– | – | –".to_owned(), |hop| {
+                    format!("{} | {:.2} | {:.2}", number(hop), hop / (client + server), hop / server)
+                })
+            };
+            let (plain, audited) = (hop(&format!("{behind} behind")), hop(&format!("{behind} behind, audited")));
+            rows += &format!("| {date} | {} | {} | {behind} | {plain} | {audited} |\n", number(client), number(server));
+        }
     }
     if rows.is_empty() {
         return rows;
     }
     format!(
-        "\nInstructions of a small call: those of a server that is called directly, and those that the gateway adds with \
-         a server on stdio and over HTTP behind it.\n\n| client | direct | stdio | × direct | HTTP | × direct |\n\
-         |---|---:|---:|---:|---:|---:|\n{rows}"
+        "\nInstructions of a small call over HTTP: those of our client and of the server without a gateway, and those that \
+         the gateway adds with the server behind it, also with a policy and an audit log. They are compared with those of \
+         client and server together, and with those of the server alone.\n\n\
+         | revision | client | server | behind | gateway | × both | × server | audited | × both | × server |\n\
+         |---|---:|---:|---|---:|---:|---:|---:|---:|---:|\n{rows}"
     )
 }
 

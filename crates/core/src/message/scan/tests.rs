@@ -2,6 +2,12 @@
 
 use crate::message::scan::*;
 
+impl Scanner<'_> {
+    fn members(&mut self, depth: usize) -> Result<Members, Fault> {
+        self.members_with(depth, &mut |s, _, _| s.value(depth + 1).map(|(_, place)| place))
+    }
+}
+
 fn check(text: &str, fault: Option<&str>) {
     let found = JsonText::new(text.to_owned()).err().map(|f| f.to_string());
     match (fault, &found) {
@@ -184,4 +190,36 @@ fn texts_are_copied_and_converted() {
     assert_eq!(JsonText::from(&text.to_raw()), text);
     assert_eq!(JsonText::empty_object().as_str(), "{}");
     assert_eq!(format!("{text:?}"), r#"{"a":1}"#);
+}
+
+/// What was checked before is passed without being checked again, and leads to the same places.
+#[test]
+fn known_values_are_skipped_where_they_end() {
+    for value in [
+        "1",
+        "-0.5e+3",
+        "true",
+        "null",
+        r#""""#,
+        r#""a\\""#,
+        r#""\"}],{[\\\"""#,
+        "{}",
+        "[]",
+        r#"{"a":[{"b":"}]"},[[]]], "c" : "\u0022"}"#,
+        r#"[1 , "x" ,{}]"#,
+    ] {
+        let text = format!(r#"{{ "first" : {value} ,"s\u0065cond":{value}, "third":"{}" }}"#, "x".repeat(200));
+        let mut checked = Scanner::new(&text, Bounds::default());
+        let expected = checked.members(0).unwrap();
+        let places: Vec<_> = expected.places(text.as_bytes()).collect();
+        let mut skipped = Scanner::new(&text, Bounds::default());
+        let members = skipped.members_with(0, &mut |s, _, _| s.skip()).unwrap();
+        assert_eq!(members.places(text.as_bytes()).collect::<Vec<_>>(), places, "{text}");
+        assert_eq!(skipped.position(), checked.position(), "{text}");
+        // A text that ends too early is a fault, never a panic.
+        for end in 0..text.len() {
+            let mut cut = Scanner::new(&text[..end], Bounds::default());
+            let _ = cut.peek() == Some(b'{') && cut.members_with(0, &mut |s, _, _| s.skip()).is_ok();
+        }
+    }
 }

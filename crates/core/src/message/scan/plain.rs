@@ -1,0 +1,69 @@
+//! The bytes of a string that need no attention.
+
+/// The number of bytes that are inspected word by word: most strings are shorter.
+const NEAR: usize = 32;
+
+/// The number of bytes that are inspected at once after that.
+const BLOCK: usize = 64;
+
+/// How many bytes at the front are nothing special in a string: neither a quote nor a backslash nor a control character.
+/// There may be more.
+pub(crate) fn plain(text: &[u8]) -> usize {
+    let near = words(&text[..text.len().min(NEAR)]);
+    if near < NEAR { near } else { NEAR + far(&text[NEAR..]) }
+}
+
+/// The same for what follows in a long string.
+#[inline(never)]
+fn far(text: &[u8]) -> usize {
+    // Without an exit inside of a block its loop is vectorized.
+    let is_plain = |block: &[u8]| block.chunks_exact(8).fold(0, |found, chunk| found | special(chunk)) == 0;
+    let passed = BLOCK * text.chunks_exact(BLOCK).take_while(|block| is_plain(block)).count();
+    passed + words(&text[passed..])
+}
+
+/// The same, eight bytes at a time.
+#[inline]
+fn words(text: &[u8]) -> usize {
+    let mut passed = 0;
+    for chunk in text.chunks_exact(8) {
+        let special = special(chunk);
+        if special != 0 {
+            return passed + (special.trailing_zeros() / 8) as usize;
+        }
+        passed += 8;
+    }
+    passed
+}
+
+/// The special bytes of eight: the lowest bit that is set belongs to the first of them; those above it may be wrong.
+#[inline]
+fn special(chunk: &[u8]) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = ONES << 7;
+    let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (control | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')))) & HIGH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wherever a special byte is, the bytes before it are passed, but for a few.
+    #[test]
+    fn no_special_byte_is_passed() {
+        for special in [b'"', b'\\', 0, b'\n', 0x1f] {
+            for at in 0..300 {
+                let mut text = vec![b'x'; 300];
+                text[at] = special;
+                assert_eq!(plain(&text), at.min(296), "{special} at {at}");
+            }
+        }
+        for plainly in ["ä".repeat(200), "\u{7f} !#[]".repeat(40), String::new()] {
+            let passed = plain(plainly.as_bytes());
+            assert!(plainly.len() - passed < 8, "{passed} of {}", plainly.len());
+        }
+    }
+}
