@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use couplet_core::{Service, sync::lock};
+use couplet_core::{Limits, Service, sync::lock};
 use couplet_host::{Host, pins::Pins};
 use couplet_hosts::Env;
 use tokio::sync::{OnceCell, watch};
@@ -25,14 +25,14 @@ const DEFAULT: &str = "default";
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use couplet_core::{Limits, Transport};
+/// use couplet_core::Transport;
 /// use couplet_gateway::{Config, Gateway};
 /// use couplet_hosts::Env;
 ///
 /// let env = Env::system()?;
 /// let config = Config::load("gateway.json".as_ref(), &env)?;
 /// let gateway = Gateway::start(config, env, []).await?;
-/// let serving = couplet_stdio::stdio().serve(gateway.service(None)?, Limits::default());
+/// let serving = couplet_stdio::stdio().serve(gateway.service(None)?, gateway.limits());
 /// tokio::select! {
 ///     served = serving => served?,
 ///     () = gateway.follow_file() => {}
@@ -127,6 +127,17 @@ impl Gateway {
             Error::new(ErrorKind::Unknown, format!("the configuration has no profile `{name}`{close}"))
         })?;
         Ok(view.service())
+    }
+
+    /// Returns the limits to serve with: a message may be as large as the largest one of a server.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        let limits = Limits::default();
+        let config = self.config();
+        let raised = config.servers.iter().filter_map(|server| server.settings.limits.message);
+        let largest = raised.map(|size| size.0).fold(limits.max_sent(), usize::max);
+        // A result has other metadata here than there.
+        limits.sent(Some(largest.saturating_add(64 << 10)))
     }
 
     /// Resolves who may connect over HTTP.

@@ -35,6 +35,9 @@ pub struct Lines {
 }
 
 impl Lines {
+    /// A line of this size takes its room along, so that the buffer does not stay as large as the largest line.
+    const LARGE: usize = 1 << 20;
+
     /// Creates a splitter for lines of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self { buffer: BytesMut::new(), searched: 0, limit, skimmer: None }
@@ -56,6 +59,9 @@ impl Lines {
             };
             let line = self.buffer.split_to(self.searched + at + 1);
             self.searched = 0;
+            if line.len() >= Self::LARGE {
+                self.buffer = BytesMut::from(&self.buffer[..]);
+            }
             if let Some(mut skimmer) = self.skimmer.take() {
                 skimmer.feed(&line[..line.len() - 1]);
                 return Some(Line::TooLong(skimmer.finish()));
@@ -136,6 +142,19 @@ mod tests {
             lines.finish().into_iter().for_each(&mut keep);
             assert_eq!(seen, expected, "in steps of {step}");
         }
+    }
+
+    #[test]
+    fn a_large_line_takes_its_room_along() {
+        let mut lines = Lines::new(8 << 20);
+        lines.buffer().extend_from_slice(&[b'x'; 4 << 20]);
+        assert_eq!(lines.next(), None);
+        lines.buffer().extend_from_slice(b"\n[1]\n[2]\n");
+        assert!(matches!(lines.next(), Some(Line::Message(line)) if line.len() == 4 << 20));
+        assert_eq!(lines.next(), Some(Line::Message("[1]".into())));
+        lines.buffer().reserve(64 << 10);
+        assert!(lines.buffer().capacity() <= 256 << 10, "{}", lines.buffer().capacity());
+        assert_eq!(lines.next(), Some(Line::Message("[2]".into())));
     }
 
     #[test]

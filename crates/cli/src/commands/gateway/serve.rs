@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use couplet::{
-    core::{Limits, Service, Transport},
+    core::{Service, Transport},
     http::server::{Endpoint, Routes},
     stdio::{children, stdio},
 };
@@ -75,7 +75,7 @@ async fn serve(
     let serving = async {
         match socket {
             Some(socket) => over_http(args, gateway, service, socket, signals, output).await,
-            None => over_stdio(service, signals, args.site.grace).await,
+            None => over_stdio(gateway, service, signals, args.site.grace).await,
         }
     };
     tokio::select! {
@@ -86,9 +86,14 @@ async fn serve(
     }
 }
 
-async fn over_stdio(service: Arc<dyn Service>, signals: Signals, grace: Duration) -> Result<(), Failure> {
+async fn over_stdio(
+    gateway: &Gateway,
+    service: Arc<dyn Service>,
+    signals: Signals,
+    grace: Duration,
+) -> Result<(), Failure> {
     let (begin, begun) = tokio::sync::oneshot::channel::<()>();
-    let serving = stdio().with_graceful_shutdown(async { drop(begun.await) }).serve(service, Limits::default());
+    let serving = stdio().with_graceful_shutdown(async { drop(begun.await) }).serve(service, gateway.limits());
     let drain = move || {
         let _ = begin.send(());
     };
@@ -116,8 +121,8 @@ async fn over_http(
     };
     let routes = Routes::new();
     let further = {
-        let (site, authorized) = (site.clone(), authorized.clone());
-        move |service| authorized(site.configure(Endpoint::from_shared(service)))
+        let (site, authorized, limits) = (site.clone(), authorized.clone(), gateway.limits());
+        move |service| authorized(site.configure(Endpoint::from_shared(service)).connection_limits(limits.clone()))
     };
     if let Some(url) = socket.metrics_url() {
         output.note(&format!("serving metrics at {}", output.err.name(url)));
@@ -125,7 +130,7 @@ async fn over_http(
     let transport = site.transport(socket).endpoint(authorized).routes(&routes);
     output.note(&format!("serving at {}", output.err.name(url)));
     tokio::select! {
-        served = serve_http(signals, service, Limits::default(), transport, site) => Ok(served?),
+        served = serve_http(signals, service, gateway.limits(), transport, site) => Ok(served?),
         () = gateway.route_profiles(&routes, &site.path, further) => Ok(()),
     }
 }
