@@ -8,6 +8,7 @@ mod evil;
 mod fidelity;
 mod isolation;
 mod kit;
+mod linked;
 mod profiles;
 mod reload;
 mod rules;
