@@ -23,13 +23,13 @@ use crate::{
 /// The links that callers have received, and the least trusted server that made each.
 #[derive(Default)]
 pub(crate) struct Links {
-    state: Mutex<State>,
+    callers: Mutex<Callers>,
     hasher: RandomState,
 }
 
 #[derive(Default)]
-struct State {
-    callers: HashMap<FlowKey, Received>,
+struct Callers {
+    all: HashMap<FlowKey, Received>,
     clock: u64,
 }
 
@@ -50,13 +50,13 @@ impl Links {
 
     fn note(&self, key: FlowKey, uris: &[String], trust: Trust, all: bool) {
         let hashes: Vec<_> = uris.iter().map(|uri| self.hasher.hash_one(uri)).collect();
-        let mut state = lock(&self.state);
-        if state.callers.len() >= Self::CALLERS && !state.callers.contains_key(&key) {
-            state.evict();
+        let mut callers = lock(&self.callers);
+        if callers.all.len() >= Self::CALLERS && !callers.all.contains_key(&key) {
+            callers.evict();
         }
-        state.clock += 1;
-        let clock = state.clock;
-        let received = state.callers.entry(key).or_default();
+        callers.clock += 1;
+        let clock = callers.clock;
+        let received = callers.all.entry(key).or_default();
         received.used = clock;
         let lower = |known: &mut Trust| *known = trust.min(*known);
         for hash in hashes {
@@ -71,23 +71,23 @@ impl Links {
     /// The trust in the server that has linked a URI for a caller; `None` if no other server has.
     pub(crate) fn source(&self, key: &FlowKey, uri: &str) -> Option<Trust> {
         let hash = self.hasher.hash_one(uri);
-        let mut state = lock(&self.state);
-        state.clock += 1;
-        let clock = state.clock;
-        let received = state.callers.get_mut(key)?;
+        let mut callers = lock(&self.callers);
+        callers.clock += 1;
+        let clock = callers.clock;
+        let received = callers.all.get_mut(key)?;
         received.used = clock;
         received.uris.get(&hash).copied().into_iter().chain(received.all).min()
     }
 }
 
-impl State {
+impl Callers {
     /// Removes the sixteenth that was used least recently, so that this is cheap per caller.
     fn evict(&mut self) {
-        let mut uses: Vec<u64> = self.callers.values().map(|received| received.used).collect();
+        let mut uses: Vec<u64> = self.all.values().map(|received| received.used).collect();
         let at = (Links::CALLERS / 16).min(uses.len().saturating_sub(1));
         if at < uses.len() {
             let (_, &mut limit, _) = uses.select_nth_unstable(at);
-            self.callers.retain(|_, received| received.used > limit);
+            self.all.retain(|_, received| received.used > limit);
         }
     }
 }
@@ -115,7 +115,7 @@ impl Flight<'_> {
         if !text.as_str().contains("uri") && !text.as_str().contains("\\u") {
             return;
         }
-        let mut found = Found::default();
+        let mut found = FoundUris::default();
         let inside = Inside { found: &mut found, is_uri: false };
         let is_read = inside.deserialize(&mut serde_json::Deserializer::from_str(text.as_str())).is_ok();
         let own = self.goal.item.member;
@@ -141,7 +141,7 @@ impl Flight<'_> {
 
 /// The strings that are called `uri`, anywhere in a result: in links, in embedded resources, in the results of tasks.
 #[derive(Default)]
-struct Found {
+struct FoundUris {
     uris: Vec<String>,
     /// Whether there were more than are of use.
     is_cut: bool,
@@ -149,7 +149,7 @@ struct Found {
 
 /// A value inside of a result.
 struct Inside<'a> {
-    found: &'a mut Found,
+    found: &'a mut FoundUris,
     /// Whether it is the value of `uri`.
     is_uri: bool,
 }
