@@ -11,7 +11,8 @@
 //! task. The replica that received the call runs the work, and renews a [lease](Tasks::lease) for it. Answers to its
 //! input requests and cancellations reach it through the store. When the lease has expired, the next replica that is
 //! asked for the task reports it as failed, or runs it again if its tool is [repeatable](Task::repeatable); a replica
-//! that was only cut off cannot write any more. A client that lost the response to a call finds the task again with an
+//! that was only cut off cannot write any more. A replica that is shut down gracefully releases repeatable tasks at once,
+//! and waits for the others. A client that lost the response to a call finds the task again with an
 //! [idempotency key](TaskCall::idempotency_key).
 //!
 //! Notifications of status changes reach the subscribers of the replica that makes the change, and those of others if the

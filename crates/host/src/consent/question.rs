@@ -118,6 +118,7 @@ fn verb(door: Door) -> &'static str {
         Door::List => "listing the",
         Door::Call => "the call of the",
         Door::Read => "reading the",
+        Door::Link => "reading, because another server has linked to it, the",
         Door::Get => "the request of the",
         Door::Complete => "completions for the",
         Door::Subscribe => "a subscription to the",

@@ -33,7 +33,7 @@ use crate::names::Kind;
 /// |---|---|
 /// | `tool`, `prompt`, `resource`, `template` | patterns `server/name`, or `*`; a resource is named by its URI. Any of them matches |
 /// | `server`, `principal`, `profile` | patterns. A caller without a principal matches no pattern |
-/// | `door` | the way to the target, such as `call` or `sampling` |
+/// | `door` | the way to the target, such as `call` or `sampling`; `link` is the read of a resource that another server has linked to, with the trust of that server if it is lower |
 /// | `effect` | for `allow` this class and safer ones; for `ask` and `deny` this class and riskier ones |
 /// | `trust` | for `allow` this tier and higher ones; for `ask` and `deny` this tier and lower ones |
 /// | `openWorld` | whether the target interacts with external systems |
@@ -133,7 +133,7 @@ impl Rule {
         }
         let text = match (subject.arguments, subject.door) {
             (Some(arguments), _) => arguments.as_str(),
-            (None, Door::Call | Door::Get | Door::Read) => "{}",
+            (None, Door::Call | Door::Get | Door::Read | Door::Link) => "{}",
             (None, _) => return Match::Maybe,
         };
         let allows = self.decision == Decision::Allow;

@@ -56,6 +56,8 @@ pub enum Door {
     Call,
     /// A resource read.
     Read,
+    /// A read of a resource that another server has linked to.
+    Link,
     /// A prompt request.
     Get,
     /// A completion of an argument.
@@ -74,10 +76,11 @@ pub enum Door {
 
 impl Door {
     /// Every way to a target.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::List,
         Self::Call,
         Self::Read,
+        Self::Link,
         Self::Get,
         Self::Complete,
         Self::Subscribe,
@@ -93,7 +96,7 @@ impl Door {
     /// elicitation is a question already, and the client itself limits its roots.
     pub fn asks(self) -> bool {
         match self {
-            Self::Call | Self::Read | Self::Get | Self::Sampling => true,
+            Self::Call | Self::Read | Self::Link | Self::Get | Self::Sampling => true,
             Self::List | Self::Complete | Self::Subscribe | Self::Task | Self::Elicitation | Self::Roots => false,
         }
     }
@@ -104,6 +107,7 @@ impl Door {
             Self::List => "list",
             Self::Call => "call",
             Self::Read => "read",
+            Self::Link => "link",
             Self::Get => "get",
             Self::Complete => "complete",
             Self::Subscribe => "subscribe",

@@ -15,7 +15,7 @@ use crate::{
     audit::{self, AuditSink, Outcome, Record},
     consent::{Answer, Question},
     names::Kind,
-    policy::{Decision, Flow, Subject, Verdict},
+    policy::{Decision, Door, Flow, Subject, Verdict},
     service::{rules::Rules, run::Flight},
 };
 
@@ -154,7 +154,10 @@ impl Flight<'_> {
         subject.effects = goal.effects;
         subject.trust = rules.server(server).trust;
         subject.flow = flow;
-        (rules.policy.decide(&subject), flow)
+        match self.goal.door {
+            Door::Link => (self.verdict_of_link(call, &rules.policy, subject), flow),
+            _ => (rules.policy.decide(&subject), flow),
+        }
     }
 
     fn question(&self, call: &Call, verdict: &Verdict, flow: Flow) -> Question {

@@ -9,6 +9,7 @@
 //! | `gate`, `rules` | decisions, consent, audit |
 //! | `hold` | servers with subscribers are not stopped |
 //! | `link` | messages of a server to its caller, changes of resources |
+//! | `linked` | links to resources of other servers |
 //! | `watch` | changes of catalogs |
 //! | `describe` | capabilities and instructions |
 
@@ -17,6 +18,7 @@ mod gate;
 mod hold;
 mod item;
 mod link;
+mod linked;
 mod list;
 mod member;
 mod reports;
@@ -44,7 +46,7 @@ use crate::{
     names::{Collision, Kind, ServerId},
     policy::Door,
     profile::Profile,
-    service::{seals::Seals, snapshot::Snapshot, tasks::Tasks},
+    service::{linked::Links, seals::Seals, snapshot::Snapshot, tasks::Tasks},
 };
 
 /// A view of a host: the servers, tools, prompts and resources that a [`Profile`] selects, as one [`Service`]. Clones are
@@ -65,6 +67,7 @@ pub(crate) struct ViewInner {
     hub: Hub,
     seals: Seals,
     tasks: Tasks,
+    links: Links,
     now: RwLock<Arc<Snapshot>>,
     /// The hubs whose changes the view receives.
     relayed: Mutex<Vec<Hub>>,

@@ -54,7 +54,8 @@ impl View {
             Err(error) => return error.into(),
         };
         let snapshot = self.settled(|snapshot| snapshot.owner(&uri).is_some()).await;
-        let Some(goal) = Goal::resource(&snapshot, &uri, Door::Read) else {
+        let door = self.read_door(&snapshot, &call, &uri);
+        let Some(goal) = Goal::resource(&snapshot, &uri, door) else {
             return call.revision.resource_not_found(&uri).into();
         };
         Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await

@@ -154,6 +154,7 @@ impl Flight<'_> {
                 Ok(_) => End::Replied,
             };
             let reply = self.sealed(&client, running.settle(&client.method, done));
+            self.note_links(&client, &reply);
             return admitted.ended(reply, end).await;
         }
     }

@@ -14,6 +14,7 @@ use crate::{
     service::{
         ViewInner, hold,
         link::{Owned, ServerHooks},
+        linked::Links,
         member::Member,
         seals::Seals,
         snapshot::{Snapshot, Stamp, list_of},
@@ -92,6 +93,7 @@ impl Inner {
             hub: Hub::new(),
             seals: Seals::new(self.sealer(), profile.name()),
             tasks: Tasks::default(),
+            links: Links::default(),
             now: RwLock::new(Arc::new(Snapshot::empty(&profile, &config))),
             relayed: std::sync::Mutex::default(),
             holder: OnceLock::new(),

@@ -9,6 +9,7 @@ mod fidelity;
 mod isolation;
 mod kit;
 mod long;
+mod linked;
 mod profiles;
 mod raw;
 mod reload;

@@ -16,9 +16,9 @@ use crate::{
     support::{STATELESS, alone, call, meta, send},
 };
 
-/// Runs a listener with a call whose client is gone, and shuts it down. Returns whether the outcome of the call was stored
-/// when the listener had ended.
-async fn shut_down(grace: Duration, ends: bool) -> bool {
+/// Runs a listener with a call whose client is gone, and shuts it down. Returns whether the shutdown waited for the call, and
+/// whether the outcome of the call was stored when the shutdown was over.
+async fn shut_down(grace: Duration, ends: bool) -> (bool, bool) {
     let (store, runs, gate) = (MemoryOutcomes::new(), Arc::default(), Arc::new(Semaphore::new(0)));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -35,8 +35,9 @@ async fn shut_down(grace: Duration, ends: bool) -> bool {
     while TcpStream::connect(address).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let waited = !serving.is_finished();
     if ends {
-        tokio::time::sleep(Duration::from_millis(500)).await;
         gate.add_permits(1);
     }
     serving.await.unwrap().unwrap();
@@ -46,15 +47,17 @@ async fn shut_down(grace: Duration, ends: bool) -> bool {
         let mut reply = send(&there, alone("tools/call", keyed(meta()), &[])).await;
         String::from_utf8(reply.body.text().await.to_vec()).unwrap()
     });
-    tokio::time::timeout(Duration::from_millis(300), repeated).await.is_ok_and(|text| text.unwrap().contains("run 1"))
+    let found = tokio::time::timeout(Duration::from_millis(300), repeated).await;
+    (waited, found.is_ok_and(|text| text.unwrap().contains("run 1")))
 }
 
 #[tokio::test]
 async fn a_shutdown_waits_for_a_call_whose_client_is_gone() {
-    assert!(shut_down(Duration::from_secs(60), true).await);
+    assert_eq!(shut_down(Duration::from_secs(60), true).await, (true, true));
 }
 
 #[tokio::test]
 async fn a_shutdown_does_not_wait_beyond_the_grace_period() {
-    assert!(!shut_down(Duration::from_millis(50), false).await);
+    let (_, is_stored) = shut_down(Duration::from_millis(50), false).await;
+    assert!(!is_stored);
 }

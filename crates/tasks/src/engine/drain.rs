@@ -1,5 +1,7 @@
 //! A graceful shutdown: tasks that can go on elsewhere are released, and the others get time to end.
 
+#![cfg_attr(not(feature = "server"), allow(dead_code, reason = "clients have no graceful shutdown"))]
+
 use std::{
     pin::pin,
     sync::{

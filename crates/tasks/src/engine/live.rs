@@ -54,6 +54,7 @@ struct State {
 }
 
 /// What becomes of a task that a shutdown aborts.
+#[cfg_attr(not(feature = "server"), allow(dead_code, reason = "clients have no graceful shutdown"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
     /// Another process may run it.
@@ -115,6 +116,7 @@ impl Live {
     }
 
     /// Aborts the task because of a shutdown, if it is running.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "clients have no graceful shutdown"))]
     pub(crate) fn depart(&self, departure: Departure) {
         let mut state = self.lock();
         if let Abort::Running(abort) = &state.abort {

@@ -40,7 +40,8 @@ impl Task {
     /// this, such a task fails.
     ///
     /// Replicas that share a store detect this by the [lease](crate::Tasks::lease); a restarted process with an
-    /// [`Sqlite`](crate::Sqlite) store detects it at once. The task runs again when its client next polls it, on the replica
+    /// [`Sqlite`](crate::Sqlite) store detects it at once. A graceful shutdown
+    /// ([`Service::drain`](couplet_core::Service::drain)) releases the task, so that others need not wait. It runs again when its client next polls it, on the replica
     /// that receives the request. [Steps](couplet_server::Ctx::step) that were completed and input requests that were
     /// answered are replayed, so the handler follows the same rules as
     /// [requests to the client](couplet_server::Ctx#requests-to-the-client): side effects belong into a `step`. A step that
@@ -68,8 +69,8 @@ impl Task {
         self
     }
 
-    /// Sets how often a [repeatable](Task::repeatable) task is started at most (default: 10). After that it fails, so that a
-    /// task that ends its process does not do so for ever.
+    /// Sets how often a [repeatable](Task::repeatable) task is started at most (default: 10), without the runs that ended
+    /// with a graceful shutdown. After that it fails, so that a task that ends its process does not do so for ever.
     pub fn max_runs(mut self, most: u64) -> Self {
         self.max_runs = most;
         self

@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use couplet_client::Client;
@@ -88,10 +88,11 @@ async fn waited_for(version: ProtocolVersion) {
 
 #[tokio::test]
 async fn a_shutdown_hands_tasks_over_or_waits_for_them() {
-    let began = Instant::now();
     for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
-        handed_over(version).await;
-        waited_for(version).await;
+        let checks = async {
+            handed_over(version).await;
+            waited_for(version).await;
+        };
+        tokio::time::timeout(LEASE / 10, checks).await.expect("nothing waits for a lease to expire");
     }
-    assert!(began.elapsed() < LEASE / 2, "nothing waited for a lease");
 }
