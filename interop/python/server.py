@@ -6,7 +6,9 @@ It looks at what arrives: a client that sends something else than the suite tell
 import sys
 from typing import Annotated
 
-from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
+import anyio
+from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve, Sample
+from mcp_types import Completion, CreateMessageResult, SamplingMessage, TextContent
 from pydantic import BaseModel
 
 server = MCPServer("interop", version="1.0.0", log_level="ERROR")
@@ -50,6 +52,56 @@ async def greet(person: Annotated[Person, Resolve(ask)]) -> str:
     return f"Hello {person.name}, {person.age}"
 
 
+# What became of the calls of `wait`.
+calls = {}
+
+
+@server.tool(description="Waits to be cancelled.", structured_output=False)
+async def wait(id: str) -> str:
+    calls[id] = "running"
+    try:
+        await anyio.sleep(6)
+        calls[id] = "ended"
+    finally:
+        calls[id] = "ended" if calls[id] == "ended" else "cancelled"
+    return f"waited {id}"
+
+
+@server.tool(description="Says what became of a call of `wait`.", structured_output=False)
+def waited(id: str) -> str:
+    return calls.get(id, "unknown")
+
+
+@server.tool(description="Reports a step at which the stream is cut, and two more afterwards.", structured_output=False)
+async def stall(id: str, ctx: Context) -> str:
+    for n in (1, 2, 3):
+        await ctx.report_progress(n, 3, f"cut {id} here" if n == 1 else f"{id} {n}")
+        await anyio.sleep(0.4)
+    return f"stalled {id}"
+
+
+def ask_model(id: str) -> Sample:
+    question = TextContent(type="text", text=f"Say {id}")
+    return Sample([SamplingMessage(role="user", content=question)], max_tokens=100)
+
+
+@server.tool(description="Asks the model of the client for the id.", structured_output=False)
+async def ask(id: str, answer: Annotated[CreateMessageResult, Resolve(ask_model)]) -> str:
+    expect("the answer of the model", answer.content.text, id)
+    return f"said {id}"
+
+
+@server.tool(description="Reports that the greeting has changed.", structured_output=False)
+async def touch(ctx: Context) -> str:
+    await ctx.notify_resource_updated("interop://greeting")
+    return "touched"
+
+
+@server.completion()
+async def complete(_ref, argument, _context):
+    return Completion(values=[topic for topic in ("MCP", "tides") if topic.startswith(argument.value)])
+
+
 @server.resource("interop://greeting", description="A greeting.", mime_type="text/plain")
 def greeting() -> str:
     return "Hello from a resource"
@@ -62,7 +114,7 @@ def explain(topic: str) -> str:
 
 
 match sys.argv[1:]:
-    case ["stdio"]:
+    case ["stdio", *_]:
         server.run("stdio")
     case ["http", port]:
         server.run("streamable-http", host="127.0.0.1", port=int(port))

@@ -10,6 +10,8 @@ import { limit } from './rolling.mjs';
 const GREETING = 'interop://greeting';
 // How long a change, or the note of a cancelled call, may take.
 const LIMIT = 5_000;
+// How long a server may take to begin a call: it may have to start.
+const START = 20_000;
 
 export function textOf(result) {
     if (result.isError) {
@@ -57,11 +59,11 @@ export function stepsOf(run, client, call, subscribe) {
     }
 
     // Waits until the server says this of a call.
-    async function until(id, state) {
-        const end = performance.now() + LIMIT;
+    async function until(id, state, limit = LIMIT) {
+        const end = performance.now() + limit;
         while (textOf(await call('waited', { id })) !== state) {
             if (performance.now() > end) {
-                throw new Error(`${id} is not ${state} within ${LIMIT} ms`);
+                throw new Error(`${id} is not ${state} within ${limit} ms`);
             }
             await sleep(50);
         }
@@ -121,7 +123,7 @@ export function stepsOf(run, client, call, subscribe) {
             const [id, stop] = [run.newId(), new AbortController()];
             const ended = call('wait', { id }, { signal: stop.signal }).then(textOf).catch(error => error);
             const early = ended.then(end => Promise.reject(new Error(`the call ended: ${end}`)));
-            await Promise.race([until(id, 'running'), early]).finally(() => stop.abort());
+            await Promise.race([until(id, 'running', START), early]).finally(() => stop.abort());
             early.catch(() => {});
             await until(id, 'cancelled');
         },

@@ -4,12 +4,19 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { InMemoryTaskMessageQueue, InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js';
+import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { ElicitResultSchema, SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
+const GREETING = 'interop://greeting';
+const topics = ['MCP', 'tides'];
 const text = text => ({ content: [{ type: 'text', text }] });
 
 const form = {
@@ -18,8 +25,49 @@ const form = {
     required: ['name', 'age']
 };
 
+const confirmation = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
+
+// What became of the calls of `wait`, and the changes. There may be several processes of this server, which share a file.
+const [mode, place] = process.argv.slice(2);
+const ledger = mode === 'stdio' ? place : undefined;
+const lines = [];
+const note = line => (ledger ? appendFileSync(ledger, `${line}\n`) : void lines.push(line));
+const noted = () => (ledger && existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n') : lines);
+const changes = () => noted().filter(line => line === 'touched').length;
+const taskStore = new InMemoryTaskStore();
+const taskMessageQueue = new InMemoryTaskMessageQueue();
+
+// The task behind `job`: it asks for the id.
+async function work(taskId, id, { taskStore, sendRequest }) {
+    const params = { mode: 'form', message: `Confirm ${id}`, requestedSchema: confirmation };
+    const question = { method: 'elicitation/create', params };
+    await taskStore.updateTaskStatus(taskId, 'input_required');
+    const answer = await sendRequest(question, ElicitResultSchema, { relatedTask: { taskId } });
+    assert.deepEqual([answer.action, answer.content], ['accept', { id }]);
+    await taskStore.storeTaskResult(taskId, 'completed', text(`done ${id}`));
+}
+
 function build() {
-    const server = new McpServer({ name: 'interop', version: '1.0.0' });
+    const capabilities = { resources: { subscribe: true }, tasks: { cancel: {}, requests: { tools: { call: {} } } } };
+    const about = { name: 'interop', version: '1.0.0' };
+    const server = new McpServer(about, { capabilities, taskStore, taskMessageQueue });
+    let looking;
+    server.server.setRequestHandler(SubscribeRequestSchema, () => {
+        let known = changes();
+        const look = async () => {
+            if (changes() > known) {
+                known = changes();
+                await server.server.sendResourceUpdated({ uri: GREETING });
+            }
+        };
+        clearInterval(looking);
+        looking = setInterval(look, 50).unref();
+        return {};
+    });
+    server.server.setRequestHandler(UnsubscribeRequestSchema, () => {
+        clearInterval(looking);
+        return {};
+    });
 
     const numbers = { description: 'Adds two integers.', inputSchema: { a: z.int(), b: z.int() }, outputSchema: { sum: z.int() } };
     server.registerTool('add', numbers, async ({ a, b }) => {
@@ -47,11 +95,60 @@ function build() {
         return text(`Hello ${answer.content.name}, ${answer.content.age}`);
     });
 
+    const withId = description => ({ description, inputSchema: { id: z.string() } });
+    server.registerTool('ask', withId('Asks the model of the client for the id.'), async ({ id }, { requestId }) => {
+        const messages = [{ role: 'user', content: { type: 'text', text: `Say ${id}` } }];
+        const answer = await server.server.createMessage({ messages, maxTokens: 100 }, { relatedRequestId: requestId });
+        assert.equal(answer.content.text, id);
+        return text(`said ${id}`);
+    });
+
+    server.registerTool('wait', withId('Waits to be cancelled.'), async ({ id }, { signal }) => {
+        note(`running ${id}`);
+        await sleep(6_000, undefined, { signal }).catch(() => {});
+        note(`${signal.aborted ? 'cancelled' : 'ended'} ${id}`);
+        return text(`waited ${id}`);
+    });
+
+    server.registerTool('waited', withId('Says what became of a call of `wait`.'), ({ id }) => {
+        const states = ['cancelled', 'ended', 'running'];
+        return text(states.find(state => noted().includes(`${state} ${id}`)) ?? 'unknown');
+    });
+
+    const stalling = withId('Reports a step at which the stream is cut, and two more afterwards.');
+    server.registerTool('stall', stalling, async ({ id }, { _meta, sendNotification }) => {
+        for (let n = 1; n <= 3; n++) {
+            const message = n === 1 ? `cut ${id} here` : `${id} ${n}`;
+            const params = { progressToken: _meta?.progressToken, progress: n, total: 3, message };
+            await sendNotification({ method: 'notifications/progress', params });
+            await sleep(400);
+        }
+        return text(`stalled ${id}`);
+    });
+
+    server.registerTool('touch', { description: 'Reports that the greeting has changed.' }, () => {
+        note('touched');
+        return text('touched');
+    });
+
+    const job = { ...withId('Asks for the id, as a task.'), execution: { taskSupport: 'required' } };
+    server.experimental.tasks.registerToolTask('job', job, {
+        async createTask({ id }, extra) {
+            const task = await extra.taskStore.createTask({ ttl: 60_000, pollInterval: 100 });
+            const failed = error => extra.taskStore.updateTaskStatus(task.taskId, 'failed', String(error));
+            void work(task.taskId, id, extra).catch(failed);
+            return { task };
+        },
+        getTask: (_, { taskId, taskStore }) => taskStore.getTask(taskId),
+        getTaskResult: (_, { taskId, taskStore }) => taskStore.getTaskResult(taskId)
+    });
+
     server.registerResource('greeting', 'interop://greeting', { description: 'A greeting.', mimeType: 'text/plain' }, uri => ({
         contents: [{ uri: uri.href, mimeType: 'text/plain', text: 'Hello from a resource' }]
     }));
 
-    const explaining = { description: 'Asks for an explanation.', argsSchema: { topic: z.string() } };
+    const topic = completable(z.string(), typed => topics.filter(topic => topic.startsWith(typed)));
+    const explaining = { description: 'Asks for an explanation.', argsSchema: { topic } };
     server.registerPrompt('explain', explaining, ({ topic }) => {
         assert.equal(topic, 'MCP');
         return { messages: [{ role: 'user', content: { type: 'text', text: `Explain ${topic}, please.` } }] };
@@ -74,11 +171,10 @@ async function handle(request, response) {
     await transport.handleRequest(request, response);
 }
 
-const [mode, port] = process.argv.slice(2);
 if (mode === 'stdio') {
     await build().connect(new StdioServerTransport());
 } else if (mode === 'http') {
-    createServer(handle).listen(Number(port), '127.0.0.1');
+    createServer(handle).listen(Number(place), '127.0.0.1');
 } else {
     console.error('usage: server.mjs stdio | http <port>');
     process.exit(2);

@@ -5,16 +5,32 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from '@modelcontextprotocol/node';
-import { McpServer, createMcpHandler, inputRequired, inputResponse, isLegacyRequest } from '@modelcontextprotocol/server';
+import {
+    McpServer,
+    completable,
+    createMcpHandler,
+    inputRequired,
+    inputResponse,
+    isLegacyRequest
+} from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 
 const text = text => ({ content: [{ type: 'text', text }] });
+const GREETING = 'interop://greeting';
+const topics = ['MCP', 'tides'];
+// What became of the calls of `wait`.
+const calls = new Map();
 const person = z.object({ name: z.string(), age: z.int() });
 
 function build() {
-    const server = new McpServer({ name: 'interop', version: '1.0.0' });
+    const capabilities = { resources: { subscribe: true } };
+    const server = new McpServer({ name: 'interop', version: '1.0.0' }, { capabilities });
+    let isSubscribed = false;
+    server.server.setRequestHandler('resources/subscribe', ({ params }) => ((isSubscribed = params.uri === GREETING), {}));
+    server.server.setRequestHandler('resources/unsubscribe', () => ((isSubscribed = false), {}));
 
     const numbers = {
         description: 'Adds two integers.',
@@ -49,11 +65,53 @@ function build() {
         return text(`Hello ${answer.content.name}, ${answer.content.age}`);
     });
 
+    const withId = description => ({ description, inputSchema: z.object({ id: z.string() }) });
+    server.registerTool('ask', withId('Asks the model of the client for the id.'), async ({ id }, { mcpReq }) => {
+        if (!mcpReq.inputResponses) {
+            const messages = [{ role: 'user', content: { type: 'text', text: `Say ${id}` } }];
+            const question = inputRequired.createMessage({ messages, maxTokens: 100 });
+            return inputRequired({ inputRequests: { model: question } });
+        }
+        const answer = inputResponse(mcpReq.inputResponses, 'model');
+        assert.equal(answer.result.content.text, id);
+        return text(`said ${id}`);
+    });
+
+    server.registerTool('wait', withId('Waits to be cancelled.'), async ({ id }, { mcpReq: { signal } }) => {
+        calls.set(id, 'running');
+        await sleep(6_000, undefined, { signal }).catch(() => {});
+        calls.set(id, signal.aborted ? 'cancelled' : 'ended');
+        return text(`waited ${id}`);
+    });
+
+    server.registerTool('waited', withId('Says what became of a call of `wait`.'), ({ id }) => text(calls.get(id) ?? 'unknown'));
+
+    const stalling = withId('Reports a step at which the stream is cut, and two more afterwards.');
+    server.registerTool('stall', stalling, async ({ id }, { mcpReq }) => {
+        for (let n = 1; n <= 3; n++) {
+            const message = n === 1 ? `cut ${id} here` : `${id} ${n}`;
+            const params = { progressToken: mcpReq._meta?.progressToken, progress: n, total: 3, message };
+            await mcpReq.notify({ method: 'notifications/progress', params });
+            await sleep(400);
+        }
+        return text(`stalled ${id}`);
+    });
+
+    server.registerTool('touch', { description: 'Reports that the greeting has changed.' }, async () => {
+        modern.notify.resourceUpdated(GREETING);
+        // Over stdio the streams of a connection belong to its one server.
+        if (isSubscribed || mode === 'stdio') {
+            await server.server.sendResourceUpdated({ uri: GREETING });
+        }
+        return text('touched');
+    });
+
     server.registerResource('greeting', 'interop://greeting', { description: 'A greeting.', mimeType: 'text/plain' }, uri => ({
         contents: [{ uri: uri.href, mimeType: 'text/plain', text: 'Hello from a resource' }]
     }));
 
-    const explaining = { description: 'Asks for an explanation.', argsSchema: z.object({ topic: z.string() }) };
+    const topic = completable(z.string(), typed => topics.filter(topic => topic.startsWith(typed)));
+    const explaining = { description: 'Asks for an explanation.', argsSchema: z.object({ topic }) };
     server.registerPrompt('explain', explaining, ({ topic }) => {
         assert.equal(topic, 'MCP');
         return { messages: [{ role: 'user', content: { type: 'text', text: `Explain ${topic}, please.` } }] };
@@ -61,7 +119,8 @@ function build() {
     return server;
 }
 
-const modern = toNodeHandler(createMcpHandler(build, { legacy: 'reject' }));
+const modern = createMcpHandler(build, { legacy: 'reject' });
+const handleModern = toNodeHandler(modern);
 const sessions = new Map();
 
 async function legacy(request, response, body) {
@@ -80,7 +139,7 @@ async function legacy(request, response, body) {
 async function handle(request, response) {
     const probe = await toWebRequest(request);
     const body = request.method === 'POST' ? await probe.clone().json() : undefined;
-    await ((await isLegacyRequest(probe)) ? legacy : modern)(request, response, body);
+    await ((await isLegacyRequest(probe)) ? legacy : handleModern)(request, response, body);
 }
 
 const [mode, port] = process.argv.slice(2);

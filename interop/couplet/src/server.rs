@@ -10,7 +10,7 @@ async fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let server = || server(Tasks::in_memory());
     let served = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["stdio"] => server().serve(stdio()).await,
+        ["stdio", ..] => server().serve(stdio()).await,
         ["http", port] => server().serve(couplet::http::listen(format!("127.0.0.1:{port}"))).await,
         _ => {
             eprintln!("usage: interop-server stdio | http <port>");

@@ -14,6 +14,8 @@ use crate::{
 
 /// How long a change, or the note of a cancelled call, may take.
 const LIMIT: Duration = Duration::from_secs(5);
+/// How long a server may take to begin a call: it may have to start.
+const START: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(50);
 const GREETING: &str = "interop://greeting";
 
@@ -71,17 +73,17 @@ pub(crate) async fn cancel(client: &Client, handler: &Handler) -> Outcome {
     // A call that is dropped is cancelled.
     tokio::select! {
         ended = called(client, "wait", &id) => return Err(format!("the call ended: {ended:?}").into()),
-        running = until(client, &id, "running") => running?,
+        running = until(client, &id, "running", START) => running?,
     }
-    until(client, &id, "cancelled").await
+    until(client, &id, "cancelled", LIMIT).await
 }
 
 /// Waits until the server says this of a call.
-async fn until(client: &Client, id: &str, state: &str) -> Outcome {
+async fn until(client: &Client, id: &str, state: &str, limit: Duration) -> Outcome {
     let started = Instant::now();
     while called(client, "waited", id).await? != state {
-        if started.elapsed() > LIMIT {
-            return Err(format!("{id} is not {state} within {LIMIT:?}").into());
+        if started.elapsed() > limit {
+            return Err(format!("{id} is not {state} within {limit:?}").into());
         }
         sleep(PAUSE).await;
     }

@@ -2,6 +2,9 @@
 //!
 //! It looks at what arrives: a client that sends something else than the suite tells it to gets an error.
 
+mod long;
+mod shared;
+
 use std::{env, fmt::Debug, sync::Arc};
 
 use rmcp::{
@@ -9,7 +12,7 @@ use rmcp::{
     handler::server::{tool::InputResponses, wrapper::Parameters},
     model::*,
     prompt, prompt_handler, prompt_router,
-    service::RequestContext,
+    service::{RequestContext, SubscriptionContext},
     tool, tool_handler, tool_router,
     transport::{
         stdio,
@@ -19,16 +22,19 @@ use rmcp::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use shared::Shared;
+
 const QUESTION: &str = "Who are you?";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["stdio"] => drop(Interop.serve(stdio()).await?.waiting().await?),
+        ["stdio", ..] => drop(Interop::default().serve(stdio()).await?.waiting().await?),
         ["http", port] => {
             let sessions = Arc::new(LocalSessionManager::default());
-            let service = StreamableHttpService::new(|| Ok(Interop), sessions, Default::default());
+            let interop = Interop::default();
+            let service = StreamableHttpService::new(move || Ok(interop.clone()), sessions, Default::default());
             let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await?;
             axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?;
         }
@@ -37,8 +43,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-#[derive(Clone)]
-struct Interop;
+#[derive(Clone, Default)]
+struct Interop(Arc<Shared>);
 
 #[derive(Deserialize, JsonSchema)]
 struct Numbers {
@@ -63,6 +69,11 @@ struct Person {
 }
 
 elicit_safe!(Person);
+
+#[derive(Deserialize, JsonSchema)]
+struct Id {
+    id: String,
+}
 
 #[derive(Deserialize, JsonSchema)]
 struct Topic {
@@ -112,6 +123,45 @@ impl Interop {
         let greeting = format!("Hello {}, {}", person.name, person.age);
         Ok(CallToolResult::success(vec![ContentBlock::text(greeting)]).into())
     }
+
+    #[tool(description = "Asks the model of the client for the id.")]
+    async fn ask(
+        &self,
+        Parameters(Id { id }): Parameters<Id>,
+        InputResponses(responses): InputResponses,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        long::ask(id, responses.as_ref(), &context).await
+    }
+
+    #[tool(description = "Waits to be cancelled.")]
+    async fn wait(&self, Parameters(Id { id }): Parameters<Id>, context: RequestContext<RoleServer>) -> String {
+        long::wait(&self.0, id, &context).await
+    }
+
+    #[tool(description = "Says what became of a call of `wait`.")]
+    async fn waited(&self, Parameters(Id { id }): Parameters<Id>) -> String {
+        self.0.waited(&id).to_owned()
+    }
+
+    #[tool(description = "Reports a step at which the stream is cut, and two more afterwards.")]
+    async fn stall(
+        &self,
+        Parameters(Id { id }): Parameters<Id>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<String, ErrorData> {
+        long::stall(&id, &context).await
+    }
+
+    #[tool(description = "Reports that the greeting has changed.")]
+    async fn touch(&self, context: RequestContext<RoleServer>) -> Result<String, ErrorData> {
+        self.0.touch(&context).await
+    }
+
+    #[tool(description = "Asks for the id, as a task.")]
+    async fn job(&self, Parameters(Id { id }): Parameters<Id>) -> Result<CallToolResponse, ErrorData> {
+        Ok(self.0.job(id))
+    }
 }
 
 #[prompt_router]
@@ -127,7 +177,8 @@ impl Interop {
 #[prompt_handler(router = Self::prompt_router())]
 impl ServerHandler for Interop {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_resources_subscribe();
+        let capabilities = capabilities.enable_prompts().enable_completions().enable_tasks().build();
         ServerConfig::new(capabilities).with_server_info(Implementation::new("interop", "1.0.0"))
     }
 
@@ -148,6 +199,56 @@ impl ServerHandler for Interop {
         expect("the URI", request.uri.as_str(), "interop://greeting")?;
         let contents = ResourceContents::text("Hello from a resource", request.uri);
         Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let topics = ["MCP", "tides"].into_iter().filter(|topic| topic.starts_with(&request.argument.value));
+        let topics = CompletionInfo::new(topics.map(str::to_owned).collect()).map_err(wrong)?;
+        Ok(CompleteResult::new(topics))
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        expect("the URI", request.uri.as_str(), shared::GREETING)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        expect("the URI", request.uri.as_str(), shared::GREETING)
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.0.listen(context).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(self.0.tasks.get_task(&request.task_id)?))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.0.tasks.update_task(&request.task_id, request.input_responses)
     }
 }
 

@@ -47,7 +47,10 @@ impl Step {
     pub(crate) fn wanted() -> Outcome<Vec<Self>> {
         let Ok(names) = env::var("INTEROP_STEPS") else { return Ok(ALL.map(|(_, step)| step).to_vec()) };
         let find = |name: &str| ALL.iter().find(|(known, _)| *known == name).map(|(_, step)| *step);
-        names.split_whitespace().map(|name| find(name).ok_or_else(|| format!("there is no step `{name}`").into())).collect()
+        names
+            .split_whitespace()
+            .map(|name| find(name).ok_or_else(|| format!("there is no step `{name}`").into()))
+            .collect()
     }
 
     pub(crate) fn name(self) -> &'static str {

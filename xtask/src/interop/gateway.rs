@@ -10,11 +10,13 @@ use std::{
 };
 
 use super::{
-    Bench, DEADLINE,
+    Bench, DEADLINE, STEPS,
     peer::{Missing, PEERS, Peer, Programs},
-    report::{Counts, Outcome, judge},
-    steps::STEPS,
+    relay_to,
+    report::{Counts, OURS, Outcome, Transport, judge},
+    seen,
     servers::{Server, Servers},
+    steps::{self, Era, Plan, not_offered},
     text, url,
 };
 use crate::{
@@ -48,7 +50,7 @@ pub(super) fn clients_and_servers(bench: &Bench, programs: &Path, couplet: Progr
             Err(missing) => counts = counts + Counts::told(&format!("{} and the gateway", peer.name), Err(missing)),
         }
     }
-    sides.push(Side { name: "couplet", offers: IN_FRONT, latest: IN_FRONT[1], programs: couplet });
+    sides.push(Side { name: OURS, offers: IN_FRONT, latest: IN_FRONT[1], programs: couplet });
     let gateway = Gateway { couplet: programs.join("couplet"), logs: &bench.logs };
     let columns: Vec<Column> = thread::scope(|scope| {
         let (sides, gateway) = (&sides, &gateway);
@@ -78,7 +80,16 @@ struct Column {
 /// A client that went through the gateway to a server.
 struct Cell {
     name: String,
+    plan: Plan,
     outcome: Result<(), Failure>,
+}
+
+/// Where the gateway is for a client.
+enum Place {
+    /// It listens at a port.
+    Port(String),
+    /// The client starts it.
+    Line(Vec<String>),
 }
 
 struct Gateway<'a> {
@@ -93,68 +104,92 @@ impl Gateway<'_> {
         let running = self
             .configure(server, &folder)
             .and_then(|config| serve(|port| gateway::serve(&self.couplet, &config, port), &folder.join("gateway.log")));
-        let target = running.as_ref().map(|(_, port)| vec!["http".to_owned(), url(port)]).map_err(Clone::clone);
-        self.column(server.name.to_owned(), clients, target, &folder)
+        let place = running.as_ref().map(|(_, port)| Place::Port(port.clone())).map_err(Clone::clone);
+        self.column(server.name.to_owned(), (server, clients), &place, &folder)
     }
 
     /// All clients with one server; each starts a gateway.
     fn over_stdio(&self, server: &Side, clients: &[Side]) -> Column {
         let folder = self.logs.join(format!("gateway-{}-stdio", server.name));
-        let target = self
+        let place = self
             .configure(server, &folder)
-            .map(|config| ["stdio", &text(&self.couplet), "gateway", &text(&config)].map(str::to_owned).to_vec());
-        self.column(format!("{}, stdio", server.name), clients, target, &folder)
+            .map(|config| [&text(&self.couplet), "gateway", &text(&config)].map(str::to_owned).to_vec());
+        self.column(format!("{}, stdio", server.name), (server, clients), &place.map(Place::Line), &folder)
     }
 
     fn configure(&self, server: &Side, folder: &Path) -> Result<PathBuf, Failure> {
-        gateway::configure(
-            folder,
-            &[(server.name, Upstream::Command(server.programs.server_line()))],
-            Names::Bare,
-            Pins::On,
-        )
+        // The gateway may start several processes of a server, which share a file.
+        let ledger = text(&folder.join("ledger"));
+        let line = server.programs.server_line().into_iter().chain([ledger]).collect();
+        gateway::configure(folder, &[(server.name, Upstream::Command(line))], Names::Bare, Pins::On)
     }
 
-    fn column(&self, name: String, clients: &[Side], target: Result<Vec<String>, Failure>, folder: &Path) -> Column {
-        let each = clients.iter().flat_map(|client| client.offers.iter().map(move |offer| (client, *offer)));
-        let cells = each.map(|(client, offer)| {
-            let outcome = target.clone().and_then(|target| self.one(client, offer, &target, folder));
-            Cell { name: format!("{} {offer} -> {name}", client.name), outcome }
+    fn column(
+        &self,
+        name: String,
+        (server, clients): (&Side, &[Side]),
+        place: &Result<Place, Failure>,
+        folder: &Path,
+    ) -> Column {
+        let cells = each(clients).map(|(client, revision)| {
+            let transport = if matches!(place, Ok(Place::Line(_))) { Transport::Stdio } else { Transport::Http };
+            // The gateway speaks the latest revision that the server does.
+            let (front, behind) = (Era::of(revision), Era::of(server.latest));
+            let plan = Plan::new((client.name, front), (server.name, behind), transport);
+            let outcome = match place {
+                Ok(place) => one(client, revision, place, &plan, folder),
+                Err(why) => Err(why.clone()),
+            };
+            Cell { name: format!("{} {revision} -> {name}", client.name), plan, outcome }
         });
         let cells = cells.collect();
         Column { name, cells }
     }
+}
 
-    fn one(&self, client: &Side, offer: &str, target: &[String], folder: &Path) -> Result<(), Failure> {
-        let arguments: Vec<&str> = std::iter::once(offer).chain(target.iter().map(String::as_str)).collect();
-        let log = folder.join(format!("{}-{offer}.log", client.name));
-        let ended = Group::start(&mut client.programs.client(&arguments), &log)
-            .and_then(|group| group.wait(DEADLINE))
-            .map(|status| status.success());
-        let said = fs::read(&log).unwrap_or_default();
-        let expected = if offer == "auto" { client.latest } else { offer };
-        match judge(ended, &String::from_utf8_lossy(&said), expected, &STEPS) {
-            Outcome::Failed { steps, why, .. } => {
-                Err(format!("{why}; done: {}; see {}", steps.join(" "), log.display()))
-            }
-            _ => Ok(()),
+/// Each client with each revision. A free choice is one of them.
+fn each(clients: &[Side]) -> impl Iterator<Item = (&Side, &'static str)> {
+    let offers = |client: &'static [&'static str]| client.iter().copied().filter(|offer| *offer != "auto");
+    clients.iter().flat_map(move |client| offers(client.offers).map(move |offer| (client, offer)))
+}
+
+/// One client, from its start to its end.
+fn one(client: &Side, revision: &str, place: &Place, plan: &Plan, folder: &Path) -> Result<(), Failure> {
+    let (relay, target) = match place {
+        Place::Port(port) => {
+            let relay = relay_to(port)?;
+            let target = vec!["http".to_owned(), url(&relay.port.to_string())];
+            (Some(relay), target)
         }
+        Place::Line(line) => (None, [vec!["stdio".to_owned()], line.clone()].concat()),
+    };
+    let arguments: Vec<&str> = std::iter::once(revision).chain(target.iter().map(String::as_str)).collect();
+    let log = folder.join(format!("{}-{revision}.log", client.name));
+    let mut program = client.programs.client(&arguments);
+    let ended = Group::start(program.env(STEPS, plan.variable()), &log)
+        .and_then(|group| group.wait(DEADLINE))
+        .map(|status| status.success());
+    let said = fs::read(&log).unwrap_or_default();
+    match judge(ended, &String::from_utf8_lossy(&said), revision, &plan.steps) {
+        Outcome::Failed { steps, why, .. } => Err(format!("{why}; done: {}; see {}", steps.join(" "), log.display())),
+        _ => relay.map_or(Ok(()), |relay| seen(&relay, plan, revision)),
     }
 }
 
-/// Clients below each other, servers beside each other.
+/// Clients below each other, servers beside each other: the steps that are left out, and why.
 fn table(sides: &[Side], columns: &[Column]) -> String {
-    let head = columns.iter().map(|column| format!("{:>16}", column.name)).collect::<String>();
+    let head = columns.iter().map(|column| format!("{:<26}", column.name)).collect::<String>();
     let mut lines = vec![format!("{:<24}{head}", "through the gateway")];
-    let offers = sides.iter().flat_map(|side| side.offers.iter().map(move |offer| format!("{} {offer}", side.name)));
-    for (at, name) in offers.enumerate() {
-        let cells = columns.iter().map(|column| match column.cells.get(at).map(|cell| &cell.outcome) {
-            Some(Ok(())) => format!("{:>16}", "ok"),
-            _ => format!("{:>16}", "FAILED"),
+    for (at, name) in each(sides).map(|(side, offer)| format!("{} {offer}", side.name)).enumerate() {
+        let cells = columns.iter().map(|column| match column.cells.get(at) {
+            Some(Cell { outcome: Ok(()), plan, .. }) => format!("{:<26}", steps::left_out(plan)),
+            _ => format!("{:<26}", "FAILED"),
         });
-        lines.push(format!("{name:<24}{}", cells.collect::<String>()));
+        lines.push(format!("{name:<24}{}", cells.collect::<String>().trim_end()));
     }
-    lines.join("\n")
+    let plans = columns.iter().flat_map(|column| &column.cells).map(|cell| &cell.plan);
+    let all = steps::STEPS.join(" ");
+    format!("{}\n\nall: {all} {}\n{}", lines.join("\n"), steps::DELETE, not_offered(plans))
 }
 
 /// A command line through the gateway, and what has to be said on standard output and error.
@@ -357,12 +392,11 @@ mod tests {
     fn a_table_has_a_row_for_each_client() {
         let programs = || Programs::new([PathBuf::from("client")], [PathBuf::from("server")]);
         let side = || Side { name: "couplet", offers: IN_FRONT, latest: "2026-07-28", programs: programs() };
-        let cell = |outcome| Cell { name: String::new(), outcome };
+        let cell = |outcome| Cell { name: String::new(), plan: Plan::default(), outcome };
         let shown = table(
             &[side()],
             &[Column { name: "couplet".to_owned(), cells: vec![cell(Ok(())), cell(Err("it ended".to_owned()))] }],
         );
-        assert_eq!(shown.lines().count(), 3);
-        assert!(shown.contains("couplet 2025-11-25                    ok") && shown.contains("FAILED"), "{shown}");
+        assert!(shown.contains("couplet 2025-11-25      all\ncouplet 2026-07-28      FAILED\n"), "{shown}");
     }
 }

@@ -205,7 +205,11 @@ mod tests {
             (all.replace("rounds", "ronds"), Disturbance::Rolled, "it did not say what it did"),
             (all.replace("rounds 3", "rounds 0"), Disturbance::Killed, "it did not get through all steps once"),
             (all.replace("clients 1", "clients 2"), Disturbance::Rolled, "2 clients: a session was lost"),
-            (all.replace("timeouts 0", "timeouts 3"), Disturbance::Killed, "3 answers were lost, and 2 replicas killed"),
+            (
+                all.replace("timeouts 0", "timeouts 3"),
+                Disturbance::Killed,
+                "3 answers were lost, and 2 replicas killed",
+            ),
             (all.replace("a-1", "a-3"), Disturbance::Killed, "`a-3` was answered and executed 2 times"),
             (all.replace("a-1", "a-4"), Disturbance::Killed, "`a-4` was answered and executed 0 times"),
         ] {

@@ -6,7 +6,17 @@ use super::report::Transport;
 
 /// What a client does with a server that has everything, in this order.
 pub(super) const STEPS: [&str; 12] = [
-    "tools", "call", "resource", "prompt", "complete", "progress", "elicit", "sample", "cancel", "subscribe", "resume",
+    "tools",
+    "call",
+    "resource",
+    "prompt",
+    "complete",
+    "progress",
+    "elicit",
+    "sample",
+    "cancel",
+    "subscribe",
+    "resume",
     "task",
 ];
 /// What it does beside these while replicas come and go.
@@ -48,11 +58,21 @@ const fn client(sdk: &'static str, era: Option<Era>, step: &'static str, why: &'
     Absent { side: Side::Client, sdk, era, step, why }
 }
 
+const fn server(sdk: &'static str, era: Option<Era>, step: &'static str, why: &'static str) -> Absent {
+    Absent { side: Side::Server, sdk, era, step, why }
+}
+
 const ABSENT: &[Absent] = &[
     client("python", Some(Era::Sessions), "task", "version 2 has the types of tasks, and no calls for them"),
     client("python", Some(Era::Stateless), "task", "version 2 does not come with the extension for tasks"),
     client("ts-v2", None, "task", "version 2 has the types of tasks, and no calls for them"),
     client("rmcp", Some(Era::Sessions), "task", "it has the tasks of the extension alone, which has no sessions"),
+    server("python", Some(Era::Sessions), "subscribe", "`MCPServer` serves `subscriptions/listen` alone"),
+    server("python", None, "task", "version 2 does not come with tasks"),
+    server("python-v1", None, "subscribe", "`FastMCP` does not declare subscriptions"),
+    server("python-v1", None, "task", "`FastMCP` has no tasks"),
+    server("ts-v2", None, "task", "version 2 has the types of tasks, and no tools that are tasks"),
+    server("rmcp", Some(Era::Sessions), "task", "it has the tasks of the extension alone, which has no sessions"),
 ];
 
 /// What one client does with one server, and what it leaves out.
@@ -78,7 +98,7 @@ impl Plan {
         for step in STEPS {
             let sides = [(Side::Client, client, client_era), (Side::Server, server, server_era)];
             let missing = sides.into_iter().find_map(|(side, sdk, era)| absent(side, sdk, era, step));
-            match missing.or_else(|| impossible(step, client_era, transport)) {
+            match missing.or_else(|| impossible(step, (client_era, server_era), transport)) {
                 Some(why) => plan.absent.push((step, why)),
                 None => plan.steps.push(step),
             }
@@ -117,11 +137,14 @@ fn absent(side: Side, sdk: &str, era: Era, step: &str) -> Option<String> {
     ABSENT.iter().find(is_it).map(|absent| format!("{sdk} {of}: {}", absent.why))
 }
 
-/// Why a revision or a transport has no such step.
-fn impossible(step: &str, era: Era, transport: Transport) -> Option<String> {
-    match (step, era, transport) {
+/// Why revisions or a transport have no such step.
+fn impossible(step: &str, (client, server): (Era, Era), transport: Transport) -> Option<String> {
+    match (step, client, transport) {
         ("resume", Era::Stateless, _) => Some("2026-07-28: streams are not resumed".to_owned()),
         ("resume", _, Transport::Stdio) => Some("stdio: there is no stream to resume".to_owned()),
+        ("task", ..) if client != server => {
+            Some("gateway: tasks of one era are not converted into the other".to_owned())
+        }
         _ => None,
     }
 }
@@ -132,6 +155,14 @@ pub(super) fn not_offered<'a>(plans: impl Iterator<Item = &'a Plan>) -> String {
         plans.flat_map(|plan| &plan.absent).map(|(step, why)| format!("  {step:<10}{why}")).collect();
     let lines = all.into_iter().collect::<Vec<_>>().join("\n");
     format!("not offered:\n{lines}")
+}
+
+/// The steps that are left out, for a cell of a table.
+pub(super) fn left_out(plan: &Plan) -> String {
+    match plan.absent.iter().map(|(step, _)| format!("-{step}")).collect::<Vec<_>>() {
+        left if left.is_empty() => "all".to_owned(),
+        left => left.join(" "),
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +184,14 @@ mod tests {
             assert_eq!(plan.steps.len() + absent.len(), STEPS.len());
             assert_eq!(plan.deletes, era == Era::Sessions && transport == Transport::Http);
         }
+    }
+
+    #[test]
+    fn tasks_are_of_one_era() {
+        let plan = |client, server| Plan::new(("ts-v1", client), ("couplet", server), Transport::Http);
+        assert_eq!(left_out(&plan(Era::Sessions, Era::Sessions)), "all");
+        assert_eq!(left_out(&plan(Era::Sessions, Era::Stateless)), "-task");
+        assert!(not_offered([plan(Era::Sessions, Era::Stateless)].iter()).contains("not converted"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::Outcome;
 
 /// How long a change, or the note of a cancelled call, may take.
-const LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(20);
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
