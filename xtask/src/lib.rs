@@ -19,6 +19,7 @@ mod gateway;
 mod group;
 mod grow;
 mod interop;
+mod openapi;
 mod skipped;
 mod source;
 mod starter;
@@ -87,6 +88,12 @@ const COMMANDS: &[Command] = &[
         usage: "interop [peer..]",
         what: "Couplet with other SDKs as peers, in both roles: Python and TypeScript v1 and v2, rmcp",
         run: interop::run,
+    },
+    Command {
+        name: "openapi",
+        usage: "openapi",
+        what: "real OpenAPI documents of npm packages as tools: no lint error, and fast enough",
+        run: openapi::run,
     },
     Command {
         name: "cluster",

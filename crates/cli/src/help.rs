@@ -102,6 +102,23 @@ Examples:
   couplet gateway pins approve gateway.json files/read_file
   couplet gateway pins check gateway.json";
 
+pub(crate) const OPENAPI: &str = "\
+Each operation becomes a tool. SCHEME is the name of a security scheme in the
+document; in one without schemes, `bearer` and `basic` work. VALUE is a key or a
+token, `user:password`, or `id:secret` for the client credentials of OAuth.
+
+A filter has one or more conditions with commas between them; `*` stands for any
+text. Credentials are sent to the origin of the API only, and the model cannot
+see or change them. URLs of the document must be public, unless --allow-private
+is used.
+
+Examples:
+  couplet openapi petstore.yaml --list
+  couplet openapi petstore.yaml --include tag:pet --exclude method:delete
+  couplet openapi api.json --auth api_key=env:API_KEY
+  couplet openapi https://example.com/openapi.json --http 127.0.0.1:8080
+  couplet openapi api.json --base-url http://localhost:3000/v1";
+
 pub(crate) const TAP: &str = "\
 Use it in a host's configuration, in place of the server's own command.
 

@@ -12,8 +12,10 @@ pub use couplet_client as client;
 pub use couplet_core as core;
 #[cfg(feature = "host")]
 pub use couplet_host as host;
-#[cfg(any(feature = "http-server", feature = "http-client"))]
+#[cfg(any(feature = "http-server", feature = "http-client", feature = "openapi"))]
 pub use couplet_http as http;
+#[cfg(feature = "openapi")]
+pub use couplet_openapi as openapi;
 #[cfg(feature = "otel")]
 pub use couplet_otel as otel;
 #[cfg(feature = "proxy")]

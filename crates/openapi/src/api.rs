@@ -200,6 +200,9 @@ impl OpenApi {
 impl fmt::Debug for OpenApi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schemes: Vec<&String> = self.credentials.iter().map(|(scheme, _)| scheme).collect();
-        f.debug_struct("OpenApi").field("title", &self.document.title()).field("schemes", &schemes).finish_non_exhaustive()
+        f.debug_struct("OpenApi")
+            .field("title", &self.document.title())
+            .field("schemes", &schemes)
+            .finish_non_exhaustive()
     }
 }

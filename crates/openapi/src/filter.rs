@@ -57,11 +57,16 @@ fn condition(text: &str) -> Result<Condition, SpecError> {
         "path" => Condition::Path(value.to_owned()),
         "name" => Condition::Name(value.to_ascii_lowercase()),
         "method" => {
-            let known = [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::PATCH, Method::HEAD, Method::OPTIONS];
+            let known =
+                [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::PATCH, Method::HEAD, Method::OPTIONS];
             let method = known.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(value));
             Condition::Method(method.ok_or_else(|| SpecError::new(format!("`{value}` is not an HTTP method")))?)
         }
-        _ => return Err(SpecError::new(format!("the filter `{text}` begins with none of `tag:`, `path:`, `method:`, `name:`"))),
+        _ => {
+            return Err(SpecError::new(format!(
+                "the filter `{text}` begins with none of `tag:`, `path:`, `method:`, `name:`"
+            )));
+        }
     })
 }
 
@@ -139,7 +144,8 @@ mod tests {
             (&["tag:pets"], &["listp*"], false),
             (&["list_pets"], &["method:delete"], true),
         ] {
-            let selected = filters(include, exclude).select("list_pets", Some("listPets"), &Method::GET, "/pets", &tags);
+            let selected =
+                filters(include, exclude).select("list_pets", Some("listPets"), &Method::GET, "/pets", &tags);
             assert_eq!(selected, expected, "{include:?} {exclude:?}");
         }
         for wrong in ["", "tag:", "size:1", "method:fetch"] {

@@ -16,6 +16,7 @@ mod server;
 mod text;
 
 pub use api::OpenApi;
+pub use couplet_auth::Secret;
 pub use document::Document;
 pub use error::SpecError;
 pub use filter::Filter;

@@ -44,7 +44,9 @@ pub(crate) fn result(operation: &Operation, received: &Received) -> CallToolResu
             let result = CallToolResult::text(text);
             if value.is_object() { result.structured_content(RawJson::from(value)) } else { result }
         }
-        (None, Content::Empty) => CallToolResult::text(format!("The API answered with the status {status} and no content.")),
+        (None, Content::Empty) => {
+            CallToolResult::text(format!("The API answered with the status {status} and no content."))
+        }
         (None, Content::Text(text)) => CallToolResult::text(text),
         (None, Content::Bytes(bytes)) => CallToolResult::new(vec![block(operation, &bytes, media_type)]),
     }
@@ -98,7 +100,10 @@ fn error(operation: &Operation, received: &Received, content: &Content) -> Strin
         if received.is_foreign {
             text += " This operation is at another origin than the API, which gets no credentials.";
         } else if !missing.is_empty() {
-            text += &format!(" This server has no credentials for {}; its operator can configure them.", missing.join(" and "));
+            text += &format!(
+                " This server has no credentials for {}; its operator can configure them.",
+                missing.join(" and ")
+            );
         }
     }
     let said = match content {

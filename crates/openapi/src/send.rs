@@ -44,7 +44,12 @@ pub(crate) struct Received {
 
 impl Upstream {
     /// Sends a request and returns the response, whatever its status.
-    pub(crate) async fn send(&self, operation: &Operation, request: &ApiRequest, call: &Call) -> Result<Received, Error> {
+    pub(crate) async fn send(
+        &self,
+        operation: &Operation,
+        request: &ApiRequest,
+        call: &Call,
+    ) -> Result<Received, Error> {
         let is_foreign = !self.origins.contains(&request.origin);
         let mut renewed = false;
         loop {
@@ -99,7 +104,8 @@ impl Upstream {
             let Some(target) = target else { return Ok(response) };
             let target = resolved(&uri, target).ok_or_else(|| refused("redirects to an invalid URL"))?;
             let leaves = origin(&uri) != origin(&target);
-            let changes = matches!(response.status.as_u16(), 301..=303) && !matches!(method, Method::GET | Method::HEAD);
+            let changes =
+                matches!(response.status.as_u16(), 301..=303) && !matches!(method, Method::GET | Method::HEAD);
             if leaves && !method.is_safe() {
                 return Err(refused("redirects to another origin, where this request must not be repeated"));
             }
@@ -149,10 +155,9 @@ fn http_request(request: &ApiRequest, applied: &Applied) -> Result<Request<Bytes
     for (name, value) in &applied.headers {
         headers.insert(name.clone(), value.clone());
     }
-    headers.entry(HeaderName::from_static("user-agent")).or_insert(HeaderValue::from_static(concat!(
-        "couplet-openapi/",
-        env!("CARGO_PKG_VERSION")
-    )));
+    headers
+        .entry(HeaderName::from_static("user-agent"))
+        .or_insert(HeaderValue::from_static(concat!("couplet-openapi/", env!("CARGO_PKG_VERSION"))));
     Ok(built)
 }
 
@@ -218,9 +223,12 @@ mod tests {
     #[test]
     fn delays_are_seconds_or_dates() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        for (value, expected) in
-            [("3", Some(3)), ("Sun, 06 Nov 1994 08:50:37 GMT", Some(60)), ("Sat, 05 Nov 1994 08:49:37 GMT", Some(0)), ("soon", None)]
-        {
+        for (value, expected) in [
+            ("3", Some(3)),
+            ("Sun, 06 Nov 1994 08:50:37 GMT", Some(60)),
+            ("Sat, 05 Nov 1994 08:49:37 GMT", Some(0)),
+            ("soon", None),
+        ] {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(value))]);
             assert_eq!(retry_after(&headers, now).map(|delay| delay.as_secs()), expected, "{value}");
         }

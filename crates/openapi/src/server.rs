@@ -23,12 +23,19 @@ use crate::{
 const LONGEST_INSTRUCTIONS: usize = 1_000;
 const LONGEST_NAME: usize = 40;
 
+/// The maximum size of a page of tools in bytes. A message may have 16 MiB.
+const LARGEST_PAGE: usize = 8 << 20;
+
 /// Builds the server of an API.
-pub(crate) fn build(document: &Document, operations: Vec<Operation>, upstream: Arc<Upstream>, resources: bool) -> Server {
+pub(crate) fn build(
+    document: &Document,
+    operations: Vec<Operation>,
+    upstream: Arc<Upstream>,
+    resources: bool,
+) -> Server {
     let name = server_name(document.title());
     let title = text::clean(document.title(), 100);
-    // Hosts that read the first page only would miss tools.
-    let mut server = Server::new(&*name, document.version()).title(title).page_size(operations.len().max(1));
+    let mut server = Server::new(&*name, document.version()).title(title).page_size(page_size(&operations));
     let about = text::clean(document.description(), LONGEST_INSTRUCTIONS);
     if !about.is_empty() {
         server = server.instructions(about);
@@ -42,6 +49,21 @@ pub(crate) fn build(document: &Document, operations: Vec<Operation>, upstream: A
         };
     }
     server
+}
+
+/// Returns the number of tools in a page: all, since some hosts read the first page only, unless a message would be too large.
+fn page_size(operations: &[Operation]) -> usize {
+    let size = |operation: &Operation| {
+        let output = operation.output_schema.as_ref().map_or(0, |schema| schema.to_string().len());
+        // The other members, and characters that are escaped.
+        512 + 2 * operation.description.len() + operation.input_schema.to_string().len() + output
+    };
+    let sizes: Vec<usize> = operations.iter().map(size).collect();
+    let fits = |entries: &usize| sizes.chunks(*entries).all(|page| page.iter().sum::<usize>() <= LARGEST_PAGE);
+    let sizes = std::iter::successors(Some(operations.len().max(1)), |entries| {
+        Some(entries.div_ceil(2)).filter(|n| n != entries)
+    });
+    sizes.into_iter().find(fits).unwrap_or(1)
 }
 
 fn server_name(title: &str) -> String {
@@ -124,7 +146,9 @@ impl Template {
             let variable: String = parameter.argument.replace(['-', '.'], "_");
             let is_new = variables.insert(variable.clone(), parameter.argument.clone()).is_none();
             match parameter.place {
-                Place::Path if is_new => path = path.replace(&format!("{{{}}}", parameter.name), &format!("{{{variable}}}")),
+                Place::Path if is_new => {
+                    path = path.replace(&format!("{{{}}}", parameter.name), &format!("{{{variable}}}"))
+                }
                 Place::Query if is_new && is_single(operation, &parameter.argument) => query.push(variable),
                 _ if parameter.required => return None,
                 _ => drop(variables.remove(&variable)),

@@ -46,7 +46,8 @@ fn without_tags(text: &str) -> String {
         let (before, tag) = rest.split_at(at);
         plain.push_str(before);
         let is_tag = tag[1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '|' | '<'));
-        let end = if tag.starts_with("<!--") { tag.find("-->").map(|at| at + 3) } else { tag.find('>').map(|at| at + 1) };
+        let end =
+            if tag.starts_with("<!--") { tag.find("-->").map(|at| at + 3) } else { tag.find('>').map(|at| at + 1) };
         match end.filter(|_| is_tag) {
             Some(end) => {
                 let name = tag[..end].trim_matches(['<', '>', '/']);
@@ -61,7 +62,9 @@ fn without_tags(text: &str) -> String {
         }
     }
     plain.push_str(rest);
-    for (entity, character) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", " "), ("&amp;", "&")] {
+    for (entity, character) in
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", " "), ("&amp;", "&")]
+    {
         if plain.contains(entity) {
             plain = plain.replace(entity, character);
         }

@@ -116,7 +116,7 @@ impl Offer {
         if fails { Err(Failure::silent(Exit::Refused)) } else { Ok(()) }
     }
 
-    fn to_json(&self, server: &ServerInfo) -> Result<String, Failure> {
+    pub(crate) fn to_json(&self, server: &ServerInfo) -> Result<String, Failure> {
         let mut all = json!({
             "server": server.info,
             "revision": server.version.as_str(),

@@ -14,6 +14,7 @@ pub(crate) mod listen;
 pub(crate) mod lock;
 pub(crate) mod login;
 pub(crate) mod new;
+pub(crate) mod openapi;
 pub(crate) mod pack;
 pub(crate) mod ping;
 mod progress;

@@ -11,8 +11,22 @@ const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "
 
 /// The members of a parameter that belong to its schema in OpenAPI 3.
 const SCHEMA_KEYS: [&str; 16] = [
-    "type", "format", "items", "default", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
-    "minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "multipleOf",
+    "type",
+    "format",
+    "items",
+    "default",
+    "enum",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "multipleOf",
 ];
 
 pub(super) fn convert(root: Value) -> Value {
@@ -72,7 +86,9 @@ fn operation_of(root: &Value, operation: &Value, shared: &[&Value]) -> Value {
         Some(body) => {
             let media = consumes.iter().find(|m| m.contains("json")).or(consumes.first()).copied();
             let content = json!({ media.unwrap_or("application/json"): { "schema": body["schema"] } });
-            Some(json!({ "required": body["required"] == true, "description": body["description"], "content": content }))
+            Some(
+                json!({ "required": body["required"] == true, "description": body["description"], "content": content }),
+            )
         }
         None => (!form.is_empty()).then(|| form_body(&form, &consumes)),
     };

@@ -101,7 +101,8 @@ impl<'a> Chosen<'a> {
     pub(super) fn member(&self, document: &Document, name: &str, argument: String, schema: &Value) -> Member {
         let encoding = &self.encoding[name];
         let style = encoding["style"].as_str().map(|style| Style::of(Some(style), Place::Query));
-        let explode = encoding["explode"].as_bool().unwrap_or(matches!(style, None | Some(Style::Form | Style::DeepObject)));
+        let explode =
+            encoding["explode"].as_bool().unwrap_or(matches!(style, None | Some(Style::Form | Style::DeepObject)));
         let media_type = encoding["contentType"].as_str().map(|list| list.split(',').next().unwrap_or(list).trim());
         let media_type = media_type.filter(|name| is_concrete(name)).map(str::to_owned);
         Member {
@@ -117,9 +118,8 @@ impl<'a> Chosen<'a> {
 
 /// Whether a media type can be the type of a part.
 pub(crate) fn is_concrete(name: &str) -> bool {
-    let is_token = |part: &str| {
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b))
-    };
+    let is_token =
+        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b));
     name.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 

@@ -146,7 +146,11 @@ fn operation(
 }
 
 /// Returns the parameters of an operation, those of its path, and the variables of its path that are not described.
-fn parameters<'a>(document: &'a Document, raw: &Raw<'a>, secret: &BTreeSet<(&str, &str)>) -> Vec<(Parameter, &'a Value)> {
+fn parameters<'a>(
+    document: &'a Document,
+    raw: &Raw<'a>,
+    secret: &BTreeSet<(&str, &str)>,
+) -> Vec<(Parameter, &'a Value)> {
     let mut found: Vec<(Parameter, &Value)> = Vec::new();
     let listed = items(&raw.operation["parameters"]).chain(items(&raw.item["parameters"]));
     for source in listed.map(|parameter| document.resolve(parameter)) {
@@ -170,7 +174,11 @@ fn parameters<'a>(document: &'a Document, raw: &Raw<'a>, secret: &BTreeSet<(&str
 
 /// Returns the names of the variables of a path template.
 fn variables(path: &str) -> impl Iterator<Item = &str> {
-    path.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).filter(|name| !name.is_empty())
+    path.split('{')
+        .skip(1)
+        .filter_map(|rest| rest.split_once('}'))
+        .map(|(name, _)| name)
+        .filter(|name| !name.is_empty())
 }
 
 /// Returns the alternatives of schemes that an operation needs; `None` if the document says nothing.

@@ -10,14 +10,50 @@ const LONGEST_TITLE: usize = 80;
 
 /// Names of query parameters that select a page, in lower case without separators.
 const PAGES: [&str; 28] = [
-    "page", "pagenumber", "pagenum", "pageindex", "cursor", "pagecursor", "nextcursor", "startcursor", "after", "before",
-    "startingafter", "endingbefore", "pagetoken", "nextpagetoken", "nexttoken", "continuationtoken", "continue", "marker",
-    "offset", "skip", "start", "startat", "startindex", "$skip", "$skiptoken", "since", "sinceid", "usemarker",
+    "page",
+    "pagenumber",
+    "pagenum",
+    "pageindex",
+    "cursor",
+    "pagecursor",
+    "nextcursor",
+    "startcursor",
+    "after",
+    "before",
+    "startingafter",
+    "endingbefore",
+    "pagetoken",
+    "nextpagetoken",
+    "nexttoken",
+    "continuationtoken",
+    "continue",
+    "marker",
+    "offset",
+    "skip",
+    "start",
+    "startat",
+    "startindex",
+    "$skip",
+    "$skiptoken",
+    "since",
+    "sinceid",
+    "usemarker",
 ];
 
 /// Names of query parameters that set the size of a page.
 const SIZES: [&str; 12] = [
-    "limit", "perpage", "pagesize", "maxresults", "maxitems", "size", "count", "top", "$top", "first", "results", "maxentries",
+    "limit",
+    "perpage",
+    "pagesize",
+    "maxresults",
+    "maxitems",
+    "size",
+    "count",
+    "top",
+    "$top",
+    "first",
+    "results",
+    "maxentries",
 ];
 
 pub(super) fn title(operation: &Value) -> Option<String> {

@@ -16,8 +16,8 @@ use crate::{
 };
 
 /// The maximum size of an input schema in bytes, and the numbers of levels that are tried.
-const LARGEST: usize = 16 << 10;
-const LEVELS: [usize; 5] = [7, 5, 3, 2, 1];
+const LARGEST: usize = 12 << 10;
+const LEVELS: [usize; 5] = [7, 4, 3, 2, 1];
 
 /// The maximum length of an argument's description.
 const DESCRIPTION: usize = 500;
@@ -57,7 +57,11 @@ impl Sources<'_> {
             }
             last = Some(inputs);
         }
-        last.unwrap_or_else(|| Inputs { schema: json!({ "type": "object", "properties": {} }), parameters: Vec::new(), body: None })
+        last.unwrap_or_else(|| Inputs {
+            schema: json!({ "type": "object", "properties": {} }),
+            parameters: Vec::new(),
+            body: None,
+        })
     }
 }
 
@@ -114,7 +118,8 @@ impl<'a> Writer<'_, 'a> {
     /// Whether each member of a body can be an argument of its own.
     fn has_members(&self, chosen: &Chosen<'a>) -> bool {
         let parts = self.rewriter.parts(chosen.schema);
-        let is_open = parts.find("additionalProperties").is_some_and(|more| more.as_object().is_some_and(|m| !m.is_empty()));
+        let is_open =
+            parts.find("additionalProperties").is_some_and(|more| more.as_object().is_some_and(|m| !m.is_empty()));
         matches!(chosen.kind, BodyKind::Json | BodyKind::Form | BodyKind::Multipart)
             && parts.kind() == Some("object")
             && parts.properties().next().is_some()
@@ -145,7 +150,9 @@ impl<'a> Writer<'_, 'a> {
 
     fn whole(&mut self, chosen: &Chosen<'a>) -> Map<String, Value> {
         match chosen.kind {
-            BodyKind::Text => object(json!({ "type": "string", "description": format!("The body, as `{}`.", chosen.media_type) })),
+            BodyKind::Text => {
+                object(json!({ "type": "string", "description": format!("The body, as `{}`.", chosen.media_type) }))
+            }
             BodyKind::Binary => file_schema(&format!("The body, as `{}`.", chosen.media_type)),
             BodyKind::Json | BodyKind::Form | BodyKind::Multipart => self.rewriter.rewrite(chosen.schema),
         }
@@ -157,7 +164,9 @@ impl<'a> Writer<'_, 'a> {
         let described = text::clean(parts.find("description").and_then(Value::as_str).unwrap_or_default(), DESCRIPTION);
         let described = if described.is_empty() { "A file.".to_owned() } else { described };
         match parts.kind() {
-            Some("array") => object(json!({ "type": "array", "description": described, "items": file_schema("A file.") })),
+            Some("array") => {
+                object(json!({ "type": "array", "description": described, "items": file_schema("A file.") }))
+            }
             _ => file_schema(&described),
         }
     }

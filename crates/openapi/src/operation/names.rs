@@ -87,9 +87,9 @@ fn cut(name: &str, most: usize) -> String {
 
 /// Eight hexadecimal digits of a text (FNV-1a).
 fn digest(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
 }
 
@@ -98,7 +98,8 @@ mod tests {
     use super::*;
 
     fn names(wanted: &[&str]) -> Vec<String> {
-        let operations: Vec<_> = wanted.iter().enumerate().map(|(at, w)| ((*w).to_owned(), format!("GET /{at}"))).collect();
+        let operations: Vec<_> =
+            wanted.iter().enumerate().map(|(at, w)| ((*w).to_owned(), format!("GET /{at}"))).collect();
         unique(&operations)
     }
 
@@ -116,8 +117,9 @@ mod tests {
         assert!(found.iter().all(|name| name.len() <= LONGEST), "{found:?}");
         assert_eq!(found[3], "other");
         // The order does not matter.
-        let mut turned: Vec<_> =
-            [("list", "GET /2"), ("other", "GET /3"), ("List", "GET /1"), ("list", "GET /0")].map(|(a, b)| (a.to_owned(), b.to_owned())).into();
+        let mut turned: Vec<_> = [("list", "GET /2"), ("other", "GET /3"), ("List", "GET /1"), ("list", "GET /0")]
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))
+            .into();
         let first = unique(&turned);
         turned.reverse();
         let mut second = unique(&turned);

@@ -64,7 +64,11 @@ impl Style {
 /// The way in which the values of a parameter are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Values {
-    Styled { style: Style, explode: bool, allow_reserved: bool },
+    Styled {
+        style: Style,
+        explode: bool,
+        allow_reserved: bool,
+    },
     /// JSON text.
     Json,
 }
@@ -85,8 +89,22 @@ pub(crate) struct Parameter {
 
 /// Headers that requests set by themselves, or that belong to the connection: no parameter can be one of them.
 const OWN_HEADERS: [&str; 16] = [
-    "accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type",
-    "cookie", "expect", "host", "keep-alive", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
+    "accept",
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
 ];
 
 impl Parameter {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The maximum size of an output schema in bytes, and the numbers of levels that are tried.
-const LARGEST: usize = 8 << 10;
+const LARGEST: usize = 4 << 10;
 const LEVELS: [usize; 4] = [5, 3, 2, 1];
 
 /// The responses that the document describes.

@@ -9,7 +9,10 @@ use super::{ArgumentError, encode::component, multipart, query::Query, values::t
 use crate::operation::{Body, BodyKind, Content, Member, Style, is_concrete};
 
 /// Writes the body of a request with its media type; `None` if there is nothing to send.
-pub(super) fn write(body: &Body, arguments: &Map<String, Value>) -> Result<Option<(HeaderValue, Bytes)>, ArgumentError> {
+pub(super) fn write(
+    body: &Body,
+    arguments: &Map<String, Value>,
+) -> Result<Option<(HeaderValue, Bytes)>, ArgumentError> {
     let given: Vec<(Member, &Value)> = match &body.content {
         Content::Members(members) => {
             let given = members.iter().filter_map(|member| Some((member.clone(), arguments.get(&member.argument)?)));
@@ -21,7 +24,9 @@ pub(super) fn write(body: &Body, arguments: &Map<String, Value>) -> Result<Optio
                 (BodyKind::Form | BodyKind::Multipart, Value::Object(members)) => {
                     members.iter().map(|(name, value)| (plain(name, argument), value)).collect()
                 }
-                (BodyKind::Form | BodyKind::Multipart, _) => return Err(ArgumentError::new(argument, "must be an object")),
+                (BodyKind::Form | BodyKind::Multipart, _) => {
+                    return Err(ArgumentError::new(argument, "must be an object"));
+                }
                 _ => return whole(body, argument, value).map(Some),
             }
         }

@@ -69,9 +69,10 @@ fn quoted(name: &str) -> String {
 
 /// Returns a boundary that no part contains. It begins with a digest, so that no content is likely to contain the first.
 fn boundary(parts: &[Part]) -> String {
-    let digest = parts.iter().flat_map(|part| part.bytes.iter()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let digest = parts
+        .iter()
+        .flat_map(|part| part.bytes.iter())
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     let contains = |boundary: &str| {
         let within = |bytes: &[u8]| bytes.windows(boundary.len()).any(|window| window == boundary.as_bytes());
         parts.iter().any(|part| within(&part.bytes) || within(part.head.as_bytes()))

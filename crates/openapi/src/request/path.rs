@@ -46,7 +46,8 @@ impl<'a> Path<'a> {
     pub(super) fn finish(self) -> Result<String, ArgumentError> {
         let mut path = self.base.to_owned();
         let mut rest = self.template;
-        while let Some((before, (name, after))) = rest.split_once('{').and_then(|(b, r)| Some((b, r.split_once('}')?))) {
+        while let Some((before, (name, after))) = rest.split_once('{').and_then(|(b, r)| Some((b, r.split_once('}')?)))
+        {
             path.push_str(&literal(before));
             let value = self.filled.iter().find(|(filled, _)| *filled == name);
             let Some((_, value)) = value else { return Err(ArgumentError::new(name, "is required")) };

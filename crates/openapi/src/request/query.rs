@@ -38,7 +38,9 @@ impl Query {
             return Ok(());
         };
         let is_spread = style == Style::Form && explode;
-        if let Some(key) = value.as_object().filter(|_| is_spread).and_then(|members| members.keys().find(|key| is_taken(key))) {
+        if let Some(key) =
+            value.as_object().filter(|_| is_spread).and_then(|members| members.keys().find(|key| is_taken(key)))
+        {
             return Err(ArgumentError::new(&parameter.argument, &format!("must not have a member `{key}`")));
         }
         let encode = if allow_reserved { reserved } else { component };

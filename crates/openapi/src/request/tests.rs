@@ -46,9 +46,23 @@ fn each_style_is_written_as_specified() {
         ("path", "matrix", true, ";color=blue", ";color=blue;color=black;color=brown", ";B=150;G=200;R=100"),
         ("query", "form", false, "color=blue", "color=blue,black,brown", "color=B,150,G,200,R,100"),
         ("query", "form", true, "color=blue", "color=blue&color=black&color=brown", "B=150&G=200&R=100"),
-        ("query", "spaceDelimited", false, "color=blue", "color=blue%20black%20brown", "color=B%20150%20G%20200%20R%20100"),
+        (
+            "query",
+            "spaceDelimited",
+            false,
+            "color=blue",
+            "color=blue%20black%20brown",
+            "color=B%20150%20G%20200%20R%20100",
+        ),
         ("query", "spaceDelimited", true, "color=blue", "color=blue&color=black&color=brown", "B=150&G=200&R=100"),
-        ("query", "pipeDelimited", false, "color=blue", "color=blue%7Cblack%7Cbrown", "color=B%7C150%7CG%7C200%7CR%7C100"),
+        (
+            "query",
+            "pipeDelimited",
+            false,
+            "color=blue",
+            "color=blue%7Cblack%7Cbrown",
+            "color=B%7C150%7CG%7C200%7CR%7C100",
+        ),
         ("query", "pipeDelimited", true, "color=blue", "color=blue&color=black&color=brown", "B=150&G=200&R=100"),
         (
             "query",
@@ -109,15 +123,35 @@ fn values_are_encoded_for_their_place() {
 fn paths_stay_the_same_for_hostile_values() {
     let operation = parameter("path", "simple", false);
     for value in [
-        json!(""), json!([]), json!([""]), json!({}), json!("."), json!(".."), json!("../admin"), json!("a/../b"), json!("..\\x"),
-        json!("%2e%2e"), json!("a%2F..%2Fb"), json!([".."]), json!(null),
+        json!(""),
+        json!([]),
+        json!([""]),
+        json!({}),
+        json!("."),
+        json!(".."),
+        json!("../admin"),
+        json!("a/../b"),
+        json!("..\\x"),
+        json!("%2e%2e"),
+        json!("a%2F..%2Fb"),
+        json!([".."]),
+        json!(null),
     ] {
         assert!(build(&operation, json!({ "color": value })).is_err(), "{value}");
     }
     assert!(build(&parameter("path", "label", false), json!({ "color": "." })).is_err());
     for (value, expected) in [
-        ("a/b", "a%2Fb"), ("?x=1", "%3Fx%3D1"), ("#f", "%23f"), ("a b", "a%20b"), ("é", "%C3%A9"), ("...", "..."), ("a;b", "a%3Bb"),
-        ("//evil.org", "%2F%2Fevil.org"), ("@evil.org", "%40evil.org"), ("\r\nHost: evil", "%0D%0AHost%3A%20evil"), ("%", "%25"),
+        ("a/b", "a%2Fb"),
+        ("?x=1", "%3Fx%3D1"),
+        ("#f", "%23f"),
+        ("a b", "a%20b"),
+        ("é", "%C3%A9"),
+        ("...", "..."),
+        ("a;b", "a%3Bb"),
+        ("//evil.org", "%2F%2Fevil.org"),
+        ("@evil.org", "%40evil.org"),
+        ("\r\nHost: evil", "%0D%0AHost%3A%20evil"),
+        ("%", "%25"),
     ] {
         let request = build(&operation, json!({ "color": value })).expect("it can be built");
         assert_eq!(request.path, format!("/v1/x/{expected}/y"));
@@ -166,8 +200,34 @@ struct Hostile(u64);
 
 impl Hostile {
     const PIECES: [&'static str; 28] = [
-        "/", "\\", "..", ".", "%2e", "%2F", "?", "#", "&", "=", ";", ",", "\r\n", "\n", "\0", " ", "@", ":", "//", "http://evil.org",
-        "[", "]", "\"", "é", "\u{202e}", "%", "a", "X-Evil: 1",
+        "/",
+        "\\",
+        "..",
+        ".",
+        "%2e",
+        "%2F",
+        "?",
+        "#",
+        "&",
+        "=",
+        ";",
+        ",",
+        "\r\n",
+        "\n",
+        "\0",
+        " ",
+        "@",
+        ":",
+        "//",
+        "http://evil.org",
+        "[",
+        "]",
+        "\"",
+        "é",
+        "\u{202e}",
+        "%",
+        "a",
+        "X-Evil: 1",
     ];
 
     fn next(&mut self, below: usize) -> usize {
@@ -196,8 +256,15 @@ impl Hostile {
 fn no_argument_changes_anything_but_its_place() {
     let mut hostile = Hostile(0x9e37_79b9_7f4a_7c15);
     let styles = [
-        ("path", "simple"), ("path", "label"), ("path", "matrix"), ("query", "form"), ("query", "spaceDelimited"),
-        ("query", "pipeDelimited"), ("query", "deepObject"), ("header", "simple"), ("cookie", "form"),
+        ("path", "simple"),
+        ("path", "label"),
+        ("path", "matrix"),
+        ("query", "form"),
+        ("query", "spaceDelimited"),
+        ("query", "pipeDelimited"),
+        ("query", "deepObject"),
+        ("header", "simple"),
+        ("cookie", "form"),
     ];
     let mut built = 0;
     for round in 0..6_000 {
@@ -257,12 +324,16 @@ fn each_kind_of_body_is_written() {
     assert_eq!(json_body.input_schema["required"], json!(["name"]));
     assert!(json_body.input_schema["properties"].get("id").is_none());
     let (media_type, body) = text_body(&json_body, arguments.clone());
-    assert_eq!((media_type.as_str(), serde_json::from_str::<Value>(&body).ok()), ("application/json", Some(arguments.clone())));
+    assert_eq!(
+        (media_type.as_str(), serde_json::from_str::<Value>(&body).ok()),
+        ("application/json", Some(arguments.clone()))
+    );
 
     let form = "application/x-www-form-urlencoded";
     let (media_type, body) = text_body(&body_of(form, pet.clone(), json!({})), arguments.clone());
     assert_eq!((media_type.as_str(), body.as_str()), (form, "name=a%20%26%20b&owner=%7B%22id%22%3A1%7D&tags=x&tags=y"));
-    let deep = json!({ "owner": { "style": "deepObject", "explode": true }, "tags": { "style": "form", "explode": false } });
+    let deep =
+        json!({ "owner": { "style": "deepObject", "explode": true }, "tags": { "style": "form", "explode": false } });
     let (_, body) = text_body(&body_of(form, pet, deep), arguments);
     assert_eq!(body, "name=a%20%26%20b&owner%5Bid%5D=1&tags=x,y");
 
@@ -297,7 +368,8 @@ fn parts_of_a_form_cannot_break_out() {
 
 #[test]
 fn arguments_of_one_name_are_told_apart() {
-    let parameter = |place: &str| json!({ "name": "id", "in": place, "required": true, "schema": { "type": "string" } });
+    let parameter =
+        |place: &str| json!({ "name": "id", "in": place, "required": true, "schema": { "type": "string" } });
     let body = json!({ "type": "object", "properties": { "id": { "type": "string" } }, "required": ["id"] });
     let operation = operation_of(
         "/x/{id}",

@@ -57,7 +57,9 @@ impl<'a> Parts<'a> {
             _ if self.find("properties").is_some() || self.find("additionalProperties").is_some() => Some("object"),
             _ if self.find("items").is_some() => Some("array"),
             _ => match self.find("enum") {
-                Some(Value::Array(values)) if !values.is_empty() && values.iter().all(|v| v.is_string() || v.is_null()) => {
+                Some(Value::Array(values))
+                    if !values.is_empty() && values.iter().all(|v| v.is_string() || v.is_null()) =>
+                {
                     Some("string")
                 }
                 _ => None,

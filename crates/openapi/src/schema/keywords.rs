@@ -60,7 +60,8 @@ fn choices(parts: &Parts<'_>, kind: Option<&str>, out: &mut Map<String, Value>) 
         out.insert("enum".into(), Value::Array(strings));
         return;
     }
-    let names: Vec<String> = listed.iter().filter(|v| !v.is_null() && !v.is_object()).map(|v| format!("`{v}`")).collect();
+    let names: Vec<String> =
+        listed.iter().filter(|v| !v.is_null() && !v.is_object()).map(|v| format!("`{v}`")).collect();
     if matches!(kind, Some("string" | "integer" | "number")) && !names.is_empty() {
         let described = out.get("description").and_then(Value::as_str).unwrap_or_default();
         let space = if described.is_empty() { "" } else { " " };
@@ -130,7 +131,9 @@ fn is_default(default: &Value, kind: Option<&str>, out: &Map<String, Value>) -> 
         Some("string") => {
             let length = default.as_str().map(|text| text.chars().count() as u64);
             let within = |keyword: &str, ok: fn(u64, u64) -> bool| {
-                out.get(keyword).and_then(Value::as_u64).is_none_or(|limit| length.is_some_and(|length| ok(length, limit)))
+                out.get(keyword)
+                    .and_then(Value::as_u64)
+                    .is_none_or(|limit| length.is_some_and(|length| ok(length, limit)))
             };
             length.is_some()
                 && within("minLength", |length, limit| length >= limit)
@@ -143,10 +146,11 @@ fn is_default(default: &Value, kind: Option<&str>, out: &Map<String, Value>) -> 
         Some("boolean") => default.is_boolean(),
         _ => false,
     };
-    let bound = |keyword: &str, ok: fn(f64, f64) -> bool| match (out.get(keyword).and_then(Value::as_f64), default.as_f64()) {
-        (Some(limit), Some(value)) => ok(value, limit),
-        _ => true,
-    };
+    let bound =
+        |keyword: &str, ok: fn(f64, f64) -> bool| match (out.get(keyword).and_then(Value::as_f64), default.as_f64()) {
+            (Some(limit), Some(value)) => ok(value, limit),
+            _ => true,
+        };
     let is_listed = out.get("enum").and_then(Value::as_array).is_none_or(|values| values.contains(default));
     fits && is_listed
         && bound("minimum", |value, limit| value >= limit)

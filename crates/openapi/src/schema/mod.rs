@@ -15,7 +15,7 @@ use crate::{
 use gather::Parts;
 
 /// The maximum number of schemas in one result.
-const MOST_NODES: usize = 4_000;
+const MOST_NODES: usize = 600;
 
 /// The maximum length of a description within a schema.
 const DESCRIPTION: usize = 400;

@@ -109,7 +109,8 @@ fn deep_levels_have_a_type_only() {
         "a": { "type": "object", "properties": { "b": { "type": "string" } } },
         "c": { "type": "array", "items": { "type": "string" } },
     } } });
-    let expected = json!({ "type": "object", "properties": { "a": { "type": "object" }, "c": { "type": "array", "items": {} } } });
+    let expected =
+        json!({ "type": "object", "properties": { "a": { "type": "object" }, "c": { "type": "array", "items": {} } } });
     assert_eq!(rewritten(schemas, Direction::Request, 1), expected);
 }
 

@@ -47,11 +47,16 @@ pub trait CallerCredentials: Send + Sync + 'static {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     /// A value in a header, in the query or in a cookie.
-    Key { place: Place, name: String },
+    Key {
+        place: Place,
+        name: String,
+    },
     Basic,
     Bearer,
     /// An access token, or with a token URL also the credentials of a client.
-    OAuth { token_url: Option<String> },
+    OAuth {
+        token_url: Option<String>,
+    },
 }
 
 impl Kind {
@@ -122,7 +127,11 @@ impl Credentials {
 
 fn unknown(document: &Document, name: &str) -> SpecError {
     let names: Vec<String> = document.security_schemes().map(|(name, _)| format!("`{name}`")).collect();
-    let known = if names.is_empty() { "it has none: use `bearer` or `basic`".to_owned() } else { format!("it has {}", names.join(", ")) };
+    let known = if names.is_empty() {
+        "it has none: use `bearer` or `basic`".to_owned()
+    } else {
+        format!("it has {}", names.join(", "))
+    };
     SpecError::new(format!("the document has no security scheme `{name}`; {known}"))
 }
 

@@ -1,9 +1,6 @@
 //! Access tokens by the client credentials grant (RFC 6749, section 4.4).
 
-use std::{
-    collections::HashMap,
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -33,7 +30,13 @@ const MOST: usize = 64;
 pub(super) struct Tokens(Mutex<HashMap<String, (Secret, Instant)>>);
 
 impl Tokens {
-    pub(super) async fn get(&self, url: &str, client: &Secret, scopes: &str, fetcher: &Fetcher) -> Result<Secret, Error> {
+    pub(super) async fn get(
+        &self,
+        url: &str,
+        client: &Secret,
+        scopes: &str,
+        fetcher: &Fetcher,
+    ) -> Result<Secret, Error> {
         let mut tokens = self.0.lock().await;
         let now = Instant::now();
         if let Some((token, _)) = tokens.get(scopes).filter(|(_, end)| *end > now) {

@@ -77,7 +77,8 @@ async fn each_scheme_is_written_as_the_document_says() {
     }
     for tool in ["byNothing", "byUnset"] {
         let seen = echoed(&client, tool, json!({})).await;
-        let sent = ["authorization", "x-key", "cookie"].iter().filter(|name| seen["headers"].get(**name).is_some()).count();
+        let sent =
+            ["authorization", "x-key", "cookie"].iter().filter(|name| seen["headers"].get(**name).is_some()).count();
         assert_eq!((sent, seen["target"].as_str().map(|target| target.contains("key="))), (0, Some(false)), "{tool}");
     }
     // No tool has a credential among its arguments.
@@ -151,7 +152,9 @@ async fn errors_name_missing_credentials_and_hide_secrets() {
     let client = client(with_credentials(&api)).await;
     let unset = call(&client, "byUnset", json!({})).await.all_text();
     assert!(unset.contains("no credentials for `unset`"), "{unset}");
-    for (tool, secret) in [("byBearer", "token-secret"), ("byBasic", "YW5uOnBhc3M6d29yZA=="), ("byHeader", "header-secret")] {
+    for (tool, secret) in
+        [("byBearer", "token-secret"), ("byBasic", "YW5uOnBhc3M6d29yZA=="), ("byHeader", "header-secret")]
+    {
         let said = call(&client, tool, json!({})).await.all_text();
         assert!(said.contains("you sent") && !said.contains(secret), "{said}");
     }
@@ -177,7 +180,8 @@ async fn credentials_do_not_follow_to_another_origin() {
 
 #[test]
 fn credentials_must_fit_the_document() {
-    let built = || OpenApi::new(document(secured("https://a.example.com"))).base_url("https://b.example.com").expect("a URL");
+    let built =
+        || OpenApi::new(document(secured("https://a.example.com"))).base_url("https://b.example.com").expect("a URL");
     let fails = |api: OpenApi| api.into_server().expect_err("it does not fit").to_string();
     assert!(fails(built().auth("nothing", "x")).contains("it has `cookie`, `header`, `login`"));
     assert!(fails(built().auth("login", "x")).contains("user:password"));

@@ -1,10 +1,8 @@
 //! What a document, a redirect or a busy API cannot do.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use couplet_openapi::{Document, OpenApi};
@@ -33,7 +31,8 @@ async fn documents_and_redirects_do_not_lead_to_private_addresses() {
     }
     let target = api.url();
     let redirecting = Api::start(move |_| Some(Answer(302, vec![("location", target.clone())], vec![]))).await;
-    let built = OpenApi::new(document(one("https://example.com", "get"))).base_url(&redirecting.url()).expect("it is a URL");
+    let built =
+        OpenApi::new(document(one("https://example.com", "get"))).base_url(&redirecting.url()).expect("it is a URL");
     let refused = call(&client(built).await, "x", json!({})).await;
     assert!(refused.failed(), "{}", refused.all_text());
     assert_eq!((redirecting.seen().len(), api.seen().len()), (1, 0));
@@ -87,13 +86,52 @@ struct Junk(u64);
 
 impl Junk {
     const KEYS: [&'static str; 30] = [
-        "type", "properties", "items", "required", "enum", "const", "default", "minimum", "maximum", "exclusiveMinimum", "multipleOf",
-        "minLength", "maxItems", "uniqueItems", "pattern", "format", "allOf", "oneOf", "anyOf", "not", "$ref", "additionalProperties",
-        "nullable", "readOnly", "description", "discriminator", "x-mcp-header", "if", "$schema", "examples",
+        "type",
+        "properties",
+        "items",
+        "required",
+        "enum",
+        "const",
+        "default",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "multipleOf",
+        "minLength",
+        "maxItems",
+        "uniqueItems",
+        "pattern",
+        "format",
+        "allOf",
+        "oneOf",
+        "anyOf",
+        "not",
+        "$ref",
+        "additionalProperties",
+        "nullable",
+        "readOnly",
+        "description",
+        "discriminator",
+        "x-mcp-header",
+        "if",
+        "$schema",
+        "examples",
     ];
     const WORDS: [&'static str; 14] = [
-        "object", "array", "string", "integer", "number", "boolean", "null", "file", "binary", "#/components/schemas/A", "#/nowhere", "a b",
-        "^[a-z]+$", "(?=x)",
+        "object",
+        "array",
+        "string",
+        "integer",
+        "number",
+        "boolean",
+        "null",
+        "file",
+        "binary",
+        "#/components/schemas/A",
+        "#/nowhere",
+        "a b",
+        "^[a-z]+$",
+        "(?=x)",
     ];
 
     fn next(&mut self, below: usize) -> usize {
@@ -111,7 +149,8 @@ impl Junk {
             4 => Value::Null,
             5 => (0..self.next(4)).map(|_| self.value(depth - 1)).collect(),
             _ => {
-                let members = (0..self.next(6)).map(|_| (Self::KEYS[self.next(Self::KEYS.len())].to_owned(), self.value(depth - 1)));
+                let members = (0..self.next(6))
+                    .map(|_| (Self::KEYS[self.next(Self::KEYS.len())].to_owned(), self.value(depth - 1)));
                 Value::Object(members.collect::<Map<_, _>>())
             }
         }

@@ -29,9 +29,14 @@ async fn every_parameter_style_reaches_the_api() {
         ("queryJson", json!({ "filter": { "x": 1 } }), "/api/json?filter=%7B%22x%22%3A1%7D"),
     ] {
         let seen = echoed(&client, tool, arguments.clone()).await;
-        assert_eq!((seen["method"].as_str(), seen["target"].as_str()), (Some("GET"), Some(expected)), "{tool} {arguments}");
+        assert_eq!(
+            (seen["method"].as_str(), seen["target"].as_str()),
+            (Some("GET"), Some(expected)),
+            "{tool} {arguments}"
+        );
     }
-    let seen = echoed(&client, "headersAndCookies", json!({ "X-List": list, "theme": "dark; admin=1", "count": 2 })).await;
+    let seen =
+        echoed(&client, "headersAndCookies", json!({ "X-List": list, "theme": "dark; admin=1", "count": 2 })).await;
     assert_eq!(seen["headers"]["x-list"], "a b,c/d");
     assert_eq!(seen["headers"]["cookie"], "theme=dark%3B%20admin%3D1; count=2");
 }
@@ -43,7 +48,12 @@ async fn every_kind_of_body_reaches_the_api() {
     for (tool, arguments, media_type, expected) in [
         ("bodyJson", json!({ "name": "Rex", "age": 3 }), "application/json", r#"{"age":3,"name":"Rex"}"#),
         ("bodyList", json!({ "body": [1, 2] }), "application/json", "[1,2]"),
-        ("bodyForm", json!({ "name": "a&b", "tags": ["x", "y"] }), "application/x-www-form-urlencoded", "name=a%26b&tags=x&tags=y"),
+        (
+            "bodyForm",
+            json!({ "name": "a&b", "tags": ["x", "y"] }),
+            "application/x-www-form-urlencoded",
+            "name=a%26b&tags=x&tags=y",
+        ),
         ("bodyText", json!({ "body": "hello" }), "text/plain", "hello"),
         ("bodyBytes", json!({ "body": { "base64": "aGVsbG8=" } }), "application/octet-stream", "hello"),
     ] {
@@ -81,10 +91,9 @@ async fn arguments_are_checked_before_a_request_is_sent() {
 }
 
 fn responding() -> Value {
-    let response = |schema: Value| json!({ "description": "ok", "content": { "application/json": { "schema": schema } } });
-    let operation = |id: &str, ok: Value| {
-        json!({ "get": { "operationId": id, "responses": { "200": ok, "404": { "description": "There is no such pet." } } } })
-    };
+    let response =
+        |schema: Value| json!({ "description": "ok", "content": { "application/json": { "schema": schema } } });
+    let operation = |id: &str, ok: Value| json!({ "get": { "operationId": id, "responses": { "200": ok, "404": { "description": "There is no such pet." } } } });
     let pet = json!({ "type": "object", "properties": { "id": { "type": "integer" }, "name": { "type": "string" } } });
     json!({
         "openapi": "3.0.3",
@@ -125,7 +134,10 @@ async fn responses_become_structured_content_or_explained_errors() {
     let pet = call(&client, "getPet", json!({})).await;
     assert_eq!(structured(&pet), Some(json!({ "id": 1, "name": null, "more": [] })));
     let pets = call(&client, "listPets", json!({})).await;
-    assert_eq!((structured(&pets), pets.all_text().as_str()), (Some(json!({ "result": [{ "id": 1 }] })), r#"[{"id":1}]"#));
+    assert_eq!(
+        (structured(&pets), pets.all_text().as_str()),
+        (Some(json!({ "result": [{ "id": 1 }] })), r#"[{"id":1}]"#)
+    );
     assert_eq!(call(&client, "getText", json!({})).await.all_text(), "hello");
     let image = serde_json::to_value(call(&client, "getImage", json!({})).await.content).expect("it is JSON");
     assert_eq!(image, json!([{ "type": "image", "data": "iVA=", "mimeType": "image/png" }]));

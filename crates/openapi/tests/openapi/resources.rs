@@ -7,10 +7,8 @@ use crate::kit::{Answer, Api, client, document};
 
 #[tokio::test]
 async fn gets_become_resources_where_their_parameters_fit() {
-    let api = Api::start(|seen| {
-        (seen.target == "/pets/404").then(|| Answer::json(404, &json!({ "error": "gone" })))
-    })
-    .await;
+    let api =
+        Api::start(|seen| (seen.target == "/pets/404").then(|| Answer::json(404, &json!({ "error": "gone" })))).await;
     let text = |name: &str, place: &str| json!({ "name": name, "in": place, "required": place != "query", "schema": { "type": "string" } });
     let built = OpenApi::new(document(json!({
         "openapi": "3.0.3",
@@ -28,7 +26,8 @@ async fn gets_become_resources_where_their_parameters_fit() {
     let client = client(built.base_url(&api.url()).expect("it is a URL").gets_as_resources()).await;
     let tools: Vec<String> = client.tools().await.expect("they are listed").into_iter().map(|tool| tool.name).collect();
     assert_eq!(tools, ["addPet", "withHeader"]);
-    let resources: Vec<String> = client.resources().await.expect("they are listed").into_iter().map(|r| r.uri).collect();
+    let resources: Vec<String> =
+        client.resources().await.expect("they are listed").into_iter().map(|r| r.uri).collect();
     assert_eq!(resources, ["api://the-pets/health"]);
     let mut templates: Vec<String> =
         client.resource_templates().await.expect("they are listed").into_iter().map(|t| t.uri_template).collect();

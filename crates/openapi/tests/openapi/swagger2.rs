@@ -49,12 +49,19 @@ async fn swagger_2_is_converted() {
     let (operations, _) = OpenApi::new(document.clone()).operations();
     let request = operations[0].request(&serde_json::Map::new()).expect("it can be built");
     assert_eq!(request.url(), "https://api.example.com/v2/pets");
-    assert_eq!(operations[0].output_schema.as_ref().map(|schema| schema["properties"]["result"]["type"].clone()), Some(json!(["array", "null"])));
+    assert_eq!(
+        operations[0].output_schema.as_ref().map(|schema| schema["properties"]["result"]["type"].clone()),
+        Some(json!(["array", "null"]))
+    );
 
     let api = Api::echo().await;
-    let built = OpenApi::new(document).base_url(&format!("{}/v2", api.url())).expect("it is a URL").auth("login", "ann:pw");
-    let client = client(built.include("method:post".parse().expect("a filter")).include("name:list".parse().expect("a filter"))).await;
-    let _ = client.call("list", json!({ "limit": 5, "tags": ["a", "b"], "ids": [1, 2] })).await.expect("it is answered");
+    let built =
+        OpenApi::new(document).base_url(&format!("{}/v2", api.url())).expect("it is a URL").auth("login", "ann:pw");
+    let client =
+        client(built.include("method:post".parse().expect("a filter")).include("name:list".parse().expect("a filter")))
+            .await;
+    let _ =
+        client.call("list", json!({ "limit": 5, "tags": ["a", "b"], "ids": [1, 2] })).await.expect("it is answered");
     let seen = api.last();
     let mut query: Vec<&str> = seen.target.split_once('?').expect("it has a query").1.split('&').collect();
     query.sort_unstable();
