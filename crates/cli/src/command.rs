@@ -11,6 +11,7 @@ use crate::{
     commands::{
         bench, call, complete, completions, demo, discover, doctor, gateway, lint, list, listen, lock, login, new,
         openapi, pack, ping, prompt, read, repl, replay, run, tap, vocabulary, written,
+        pack, ping, prompt, read, repl, replay, run, tap, test, vocabulary, written,
     },
     exit::{self, Exit, Failure},
     help, logs,
@@ -110,6 +111,9 @@ enum Command {
     /// Check a server for what hosts and model APIs reject
     #[command(after_help = help::LINT)]
     Lint(lint::Args),
+    /// Run calls from files, and check their results
+    #[command(after_help = help::TEST)]
+    Test(test::Args),
     /// Build a bundle (.mcpb) for one-click installation
     #[command(after_help = help::PACK)]
     Pack(pack::Args),
@@ -220,6 +224,7 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         }
         Command::Doctor(args) => wait(doctor::run(args, output)),
         Command::Lint(args) => wait(lint::run(args, output)),
+        Command::Test(args) => wait(test::run(args, output)),
         Command::Pack(args) => pack::run(args, output),
         Command::PublishCheck(args) => written::bundle(output, |here, json, out| {
             bundle::publish_check(&bundle::PublishCheckArgs { json, ..args }, here, out)

@@ -179,6 +179,21 @@ Examples:
   couplet lint server.py --least warning --fail-on warning
   couplet lint --rules";
 
+pub(crate) const TEST: &str = "\
+A file has a target and calls, each with expected results:
+  target = \"node server.js\"
+  [[call]]
+  tool = \"add\"
+  arguments = { a = 1, b = 2 }
+  expect.text = \"3\"
+
+See docs/test.md for all keys. Exit code 1 means that a result differs.
+
+Examples:
+  couplet test tests/server.toml
+  couplet test tests/*.toml --revision all --junit report.xml
+  couplet test tests/server.toml --filter forecast --update";
+
 pub(crate) const PACK: &str = "\
 Examples:
   couplet pack

@@ -4,6 +4,7 @@
 //! here only starts the programs, and counts.
 
 mod behind;
+mod collections;
 mod command;
 mod gateway;
 mod peer;
@@ -84,9 +85,13 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
             scope.spawn(move || {
                 let servers = Servers::install(&bench.folder.join("servers"));
                 let commands = with_command.then(|| command::suite(&programs.join("couplet"), &servers));
+                let tests = with_command.then(|| collections::suite(&programs.join("couplet"), &servers, &bench.logs));
                 let behind = with_behind.then(|| behind::suite(programs, &servers, &bench.logs));
                 let gateway = with_gateway.then(|| gateway::all_servers(programs, &servers, &bench.logs));
-                commands.unwrap_or_default() + behind.unwrap_or_default() + gateway.unwrap_or_default()
+                commands.unwrap_or_default()
+                    + tests.unwrap_or_default()
+                    + behind.unwrap_or_default()
+                    + gateway.unwrap_or_default()
             })
         });
         let threads: Vec<_> = peers.iter().map(|&peer| scope.spawn(move || bench.all(peer))).collect();

@@ -24,6 +24,7 @@ pub(crate) mod repl;
 pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod tap;
+pub(crate) mod test;
 pub(crate) mod vocabulary;
 pub(crate) mod written;
 
@@ -52,7 +53,7 @@ pub(crate) struct TalkArgs {
 
 impl TalkArgs {
     fn open(self, target: &TargetArgs) -> Result<Opening, Failure> {
-        let script = Script { answers: self.answer, sample: self.sample };
+        let script = Script { answers: self.answer, sample: self.sample, plan: None };
         Ok(Opening { script, log: Some(self.log), ..Opening::of(target)? })
     }
 }

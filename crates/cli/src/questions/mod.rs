@@ -5,6 +5,7 @@
 mod choice;
 mod field;
 mod form;
+mod planned;
 mod prompt;
 mod sample;
 mod scripted;
@@ -27,6 +28,7 @@ use crate::{
     output::{Output, text},
 };
 
+pub(crate) use planned::{Plan, Planned, Reply};
 pub(crate) use prompt::{Line, line, reading};
 pub(crate) use scripted::Script;
 pub(crate) use url::open;
@@ -109,6 +111,9 @@ impl Questions {
 
     async fn form(self: Arc<Self>, ask: Elicitation) -> Result<ElicitResult, RpcError> {
         let _turn = self.turn.lock().await;
+        if let Some(plan) = &self.script.plan {
+            return plan.elicit(&ask);
+        }
         let known = match scripted::fill(&ask, &self.script.answers) {
             scripted::Filled::Whole(content) => {
                 self.output.note(&format!("{} {}", self.heading(), text::visible(ask.message())));
@@ -132,6 +137,9 @@ impl Questions {
 
     async fn url(self: Arc<Self>, ask: Elicitation) -> Result<ElicitResult, RpcError> {
         let _turn = self.turn.lock().await;
+        if let Some(plan) = &self.script.plan {
+            return plan.elicit(&ask);
+        }
         if !self.output.can_ask() {
             let question = format!("{} {}", ask.message(), ask.url().unwrap_or_default());
             let message = needs_terminal("URL elicitation", &question);
@@ -143,6 +151,9 @@ impl Questions {
 
     async fn sample(self: Arc<Self>, request: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
         let _turn = self.turn.lock().await;
+        if let Some(plan) = &self.script.plan {
+            return plan.sample(&request);
+        }
         let last = || request.messages.last().map(|m| m.content.all_text()).unwrap_or_default();
         if let Some(words) = &self.script.sample {
             let asked = text::first_line(&last());

@@ -1,19 +1,23 @@
 //! Answers from the command line.
 
+use std::sync::Arc;
+
 use couplet::{
     client::Elicitation,
     types::{ElicitSchema, Map, RawJson},
 };
 
-use super::field;
+use super::{Plan, field};
 
-/// The values of `--answer` and `--sample`.
+/// The values of `--answer` and `--sample`, or a plan.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
     /// Fields of forms, by name.
     pub(crate) answers: Vec<(String, String)>,
     /// The answer to sampling requests.
     pub(crate) sample: Option<String>,
+    /// The replies of the running call, in place of a terminal.
+    pub(crate) plan: Option<Arc<Plan>>,
 }
 
 /// The result of filling in a form.

@@ -43,6 +43,25 @@ impl Served {
     }
 }
 
+/// The demo, which ends with this.
+pub(crate) struct Demo {
+    pub(crate) url: String,
+    _child: Running,
+}
+
+impl Demo {
+    /// It says on standard output where it serves.
+    pub(crate) fn start() -> Self {
+        let demo = couplet().args(["demo", "--http", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn();
+        let mut child = Running(demo.unwrap());
+        let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        // The rest of the page needs a reader.
+        lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("Press Ctrl-C")).unwrap();
+        Self { url: first.strip_prefix("Serving at ").unwrap().to_owned(), _child: child }
+    }
+}
+
 #[test]
 fn a_stdio_server_over_http_in_every_revision() {
     let shop = shop();

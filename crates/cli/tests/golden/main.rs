@@ -8,6 +8,7 @@
 mod bench;
 mod bridge;
 mod checks;
+mod collections;
 mod configured;
 mod failures;
 mod gateway;

@@ -65,3 +65,16 @@ fn scripts_for_shells_are_for_files_and_terminals_alike() {
     let screen = Terminal::start_with(&["completions", "fish"], &[]).end();
     assert!(screen.contains("complete -c couplet") && screen.ends_with("[exit 0]\n"), "{screen}");
 }
+
+#[test]
+fn a_failed_test_has_a_coloured_difference() {
+    let folder = Folder::new("coloured");
+    let text = format!(
+        "target = \"{}\"\n[[call]]\ntool = \"add\"\narguments = {{ a = 1, b = 2 }}\nexpect.text = \"4\"\n\
+         [[call]]\ntool = \"trick\"\nexpect.text = \"plain\"\n",
+        shop()
+    );
+    fs::write(folder.file("shop.toml"), text).unwrap();
+    let screen = Terminal::start_with(&["test", &folder.file("shop.toml")], &[]).end();
+    golden("terminal-test", &screen.replace(folder.file("").trim_end_matches('/'), "FOLDER"));
+}
