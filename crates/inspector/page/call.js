@@ -7,12 +7,7 @@ import { Signal } from "./store.js";
 
 /** A running or finished request. It outlives the view that shows it. */
 export class Call {
-	/**
-	 * @param {Session} session
-	 * @param {string} method
-	 * @param {Record<string, any>} params
-	 * @param {Options} [options]
-	 */
+	/** @param {Session} session @param {string} method @param {Record<string, any>} params @param {Options} [options] */
 	constructor(session, method, params, options = {}) {
 		this.session = session;
 		this.method = method;

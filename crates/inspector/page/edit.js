@@ -24,11 +24,7 @@ export function setAt(text, path, value) {
 	return splice(source, node.start, node.end, value);
 }
 
-/**
- * Removes the value at a path, if there is one, and returns the new text.
- * @param {string} text
- * @param {Path} path
- */
+/** Removes the value at a path, if there is one, and returns the new text. @param {string} text @param {Path} path */
 export function removeAt(text, path) {
 	const root = parse(text.trim() ? text : "{}");
 	const parent = root.at(path.slice(0, -1));
@@ -59,13 +55,7 @@ function nested(path, value) {
 	return typeof name === "number" ? `[${nested(rest, value)}]` : `{ ${JSON.stringify(name)}: ${nested(rest, value)} }`;
 }
 
-/**
- * Adds a member or an item at the end of a container, in the style of the others.
- * @param {string} source
- * @param {JsonNode} parent
- * @param {string|null} name
- * @param {string} value
- */
+/** Adds a member or an item at the end of a container, in the style of the others. @param {string} source @param {JsonNode} parent @param {string|null} name @param {string} value */
 function insert(source, parent, name, value) {
 	const member = name === null ? value : `${JSON.stringify(name)}: ${value}`;
 	const last = parent.items.at(-1);

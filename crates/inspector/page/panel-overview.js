@@ -1,6 +1,6 @@
 // The overview: identity, revision, capabilities, instructions, latency.
 
-import { badge, button, div, empty, fill, h, para, say, section, span } from "./dom.js";
+import { badge, button, div, empty, fill, h, heading, para, say, section, span } from "./dom.js";
 import { data } from "./content.js";
 import { duration } from "./format.js";
 import { markdown } from "./markdown.js";
@@ -41,7 +41,7 @@ function overview(context, session) {
 	const failed = target.state === "failed" || target.state === "ended" || target.state === "login";
 	const errors = session.logs.filter((line) => line.level === "stderr").slice(-8);
 	return [
-		div("heading", h("h2", null, server?.title ?? server?.name ?? target.name), badge(target.state, target.state === "connected" ? "ok" : failed ? "bad" : "warn")),
+		heading(server?.title ?? server?.name ?? target.name, badge(target.state, target.state === "connected" ? "ok" : failed ? "bad" : "warn")),
 		h("dl", { class: "facts" },
 			...fact("state", sentence(target)), ...fact("server", server ? `${server.name} ${server.version}` : null),
 			...fact("target", h("code", null, target.target)), ...fact("kind", target.kind), ...fact("transport", target.transport),
