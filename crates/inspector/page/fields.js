@@ -35,7 +35,7 @@ export function textField(place) {
 		element: control, control,
 		sync() {
 			const node = nodeOf(place);
-			const text = node?.kind === "string" ? node.value : node ? node.raw : "";
+			const text = node?.kind === "string" ? node.value : node && node.kind !== "null" ? node.raw : "";
 			if (control.value !== text) control.value = text;
 		},
 	};

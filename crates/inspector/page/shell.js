@@ -7,7 +7,7 @@ import { openPalette } from "./palette.js";
 import { go, href, route } from "./router.js";
 import { message } from "./session.js";
 import { settings } from "./settings.js";
-import { Scope } from "./store.js";
+import { perFrame, Scope } from "./store.js";
 import { Timeline } from "./timeline.js";
 
 const STATES = { connecting: "warn", connected: "ok", reconnecting: "warn", ended: "off", failed: "bad", login: "info" };
@@ -49,10 +49,10 @@ export class Shell {
 		this.scope.close();
 		const session = this.context.session.value;
 		if (session) {
-			const again = () => {
+			const again = perFrame(() => {
 				this.drawBar();
 				this.drawNav();
-			};
+			});
 			for (const signal of [session.info, session.tools, session.resources, session.templates, session.prompts, session.skills, session.logCount, session.lint, session.discovered, session.tasks.all]) {
 				this.scope.add(/** @type {any} */ (signal).subscribe(again));
 			}

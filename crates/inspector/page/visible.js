@@ -17,8 +17,7 @@ export function plain(text) {
 /** Returns the text as nodes, in which hidden characters are marked tokens. @param {unknown} text @returns {Node} */
 export function visible(text) {
 	const string = String(text ?? "");
-	HIDDEN.lastIndex = 0;
-	if (!HIDDEN.test(string)) return document.createTextNode(string);
+	if (string.search(HIDDEN) < 0) return document.createTextNode(string);
 	const nodes = document.createDocumentFragment();
 	let from = 0;
 	for (const match of string.matchAll(HIDDEN)) {
