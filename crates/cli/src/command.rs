@@ -9,8 +9,8 @@ use couplet_serve::LogFormat;
 
 use crate::{
     commands::{
-        bench, call, complete, completions, demo, discover, doctor, gateway, inspect, lint, list, listen, lock, login, new,
-        pack, ping, prompt, read, repl, replay, run, tap, vocabulary, written,
+        bench, call, complete, completions, demo, discover, doctor, gateway, inspect, lint, list, listen, lock, login,
+        new, pack, ping, prompt, read, repl, replay, run, tap, vocabulary, written,
     },
     exit::{self, Exit, Failure},
     help, logs,

@@ -61,10 +61,14 @@ impl Guard {
 
     /// Checks the token.
     pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let sent = only(headers, header::AUTHORIZATION.as_str()).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+        let sent =
+            only(headers, header::AUTHORIZATION.as_str()).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
         match sent {
             Some(sent) if equal(sent, self.token.as_bytes()) => Ok(()),
-            _ => Err((StatusCode::UNAUTHORIZED, "the token is missing or wrong; open the address that `couplet inspect` printed")),
+            _ => Err((
+                StatusCode::UNAUTHORIZED,
+                "the token is missing or wrong; open the address that `couplet inspect` printed",
+            )),
         }
     }
 
@@ -105,11 +109,14 @@ mod tests {
             assert!(check(Some(host), None).is_ok(), "{host}");
             assert!(check(Some(host), Some("http://127.0.0.1:7000")).is_ok(), "{host}");
         }
-        for host in ["127.0.0.1", "127.0.0.1:7001", "example.com:7000", "localhost.example.com:7000", "a:7000", ":7000"] {
+        for host in ["127.0.0.1", "127.0.0.1:7001", "example.com:7000", "localhost.example.com:7000", "a:7000", ":7000"]
+        {
             assert!(check(Some(host), None).is_err(), "{host}");
         }
         assert!(check(None, None).is_err());
-        for origin in ["null", "http://example.com", "https://127.0.0.1:7000", "http://127.0.0.1:7001", "http://localhost"] {
+        for origin in
+            ["null", "http://example.com", "https://127.0.0.1:7000", "http://127.0.0.1:7001", "http://localhost"]
+        {
             assert!(check(Some("127.0.0.1:7000"), Some(origin)).is_err(), "{origin}");
         }
     }

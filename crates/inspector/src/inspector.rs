@@ -67,7 +67,10 @@ impl InspectorBuilder {
     pub fn build(self, page: &TcpListener, sandbox: &TcpListener) -> io::Result<Inspector> {
         let (page, sandbox) = (page.local_addr()?, sandbox.local_addr()?);
         if !page.ip().is_loopback() || !sandbox.ip().is_loopback() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the inspector listens at loopback addresses only"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the inspector listens at loopback addresses only",
+            ));
         }
         let guard = |port| Guard::new(port).map_err(io::Error::other);
         Ok(Inspector(Arc::new(Shared {

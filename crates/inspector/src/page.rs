@@ -65,7 +65,8 @@ pub fn headers(frames: Option<&str>) -> Vec<(&'static str, String)> {
          media-src 'self' data: blob:; connect-src 'self'; frame-src {frames}; base-uri 'none'; form-action 'none'; \
          frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     );
-    let mut headers = vec![("content-security-policy", policy), ("cross-origin-opener-policy", "same-origin".to_owned())];
+    let mut headers =
+        vec![("content-security-policy", policy), ("cross-origin-opener-policy", "same-origin".to_owned())];
     headers.extend(common_headers());
     headers
 }

@@ -143,7 +143,8 @@ mod tests {
     #[test]
     fn times_are_optional_or_in_milliseconds() {
         for (time, expected) in [("", 0), (r#""time":1500,"#, 1500), (r#""time":"1970-01-01T00:00:02Z","#, 2000)] {
-            let read = parse(&format!(r#"{{{time}"direction":"client-to-server","message":{{}}}}"#)).expect("it is one");
+            let read =
+                parse(&format!(r#"{{{time}"direction":"client-to-server","message":{{}}}}"#)).expect("it is one");
             assert_eq!(read.time, Duration::from_millis(expected));
         }
         assert!(parse(r#"{"jsonrpc":"2.0","method":"x"}"#).is_err());

@@ -35,7 +35,11 @@ async fn mcp(inspector: &Inspector, request: Request<Incoming>, id: &str) -> Res
         return failed(StatusCode::NOT_FOUND, &format!("there is no target `{id}`"));
     };
     match target.mounted() {
-        Some(mounted) => mounted.respond(request).await,
+        Some(mounted) => {
+            let mut response = mounted.respond(request).await;
+            add(&mut response, page::common_headers());
+            response
+        }
         None => {
             let why = format!("not connected: {}", target.state().detail);
             let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32603, "message": why }});
@@ -60,7 +64,8 @@ fn page(inspector: &Inspector, request: &Request<Incoming>, path: &str) -> Respo
         return failed(StatusCode::NOT_FOUND, "there is no such file");
     };
     let etag = page::etag(&bytes);
-    let is_known = request.headers().get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
+    let is_known =
+        request.headers().get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
     let (status, bytes) = if is_known { (StatusCode::NOT_MODIFIED, Bytes::new()) } else { (StatusCode::OK, bytes) };
     let mut response = typed(status, page::content_type(name), full(bytes));
     add(&mut response, page::headers(Some(frames)));

@@ -248,7 +248,8 @@ impl Connect for Command {
             let stdin = child.stdin.take().expect("it was asked to be a pipe");
             let stdout = child.stdout.take().expect("it was asked to be a pipe");
             let stderr = Capture::new(child.stderr.take(), self.name.clone(), self.listener.clone(), self.tail.clone());
-            let stream = LineStream::new(Box::new(stdout), Box::new(stdin), limits.message).tapped(self.messages.clone());
+            let stream =
+                LineStream::new(Box::new(stdout), Box::new(stdin), limits.message).tapped(self.messages.clone());
             let (connection, handle) = ClientConnection::new(inbound, limits);
             let (channel, closing) = Leash::new(handle.with_transport(Some("pipe")));
             let server = Running {

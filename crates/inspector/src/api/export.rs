@@ -59,7 +59,8 @@ fn har(inspector: &Inspector, events: &[Arc<Event>]) -> String {
         .filter(|(_, direction, _)| *direction == Direction::Out)
         .map(|(event, _, text)| {
             let head = Head::parse(text);
-            let id = head.as_ref().and_then(|head| head.id.filter(|_| head.method.is_some())).map(|id| id.get().to_owned());
+            let id =
+                head.as_ref().and_then(|head| head.id.filter(|_| head.method.is_some())).map(|id| id.get().to_owned());
             let answer = id.and_then(|id| answers.get(&(&*event.target, id)));
             har_entry(&url(inspector, &event.target), event, text, answer.copied())
         })
@@ -104,6 +105,55 @@ fn url(inspector: &Inspector, id: &str) -> String {
     }
 }
 
+/// Indents JSON without a change to its values and their order.
+fn indented(text: &str) -> String {
+    let (mut out, mut depth, mut in_string, mut escaped) = (String::new(), 0_usize, false, false);
+    let line = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth.min(64)));
+    };
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        if in_string {
+            out.push(c);
+            in_string = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+            continue;
+        }
+        match c {
+            '"' => {
+                in_string = true;
+                out.push(c);
+            }
+            '{' | '[' => {
+                while characters.peek().is_some_and(char::is_ascii_whitespace) {
+                    characters.next();
+                }
+                out.push(c);
+                if !matches!(characters.peek(), Some('}' | ']')) {
+                    depth += 1;
+                    line(&mut out, depth);
+                } else if let Some(end) = characters.next() {
+                    out.push(end);
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                line(&mut out, depth);
+                out.push(c);
+            }
+            ',' => {
+                out.push(c);
+                line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            c if c.is_ascii_whitespace() => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 fn markdown(events: &[Arc<Event>]) -> String {
     let mut text = String::from("# Messages\n");
     for (event, direction, message) in messages(events) {
@@ -116,10 +166,7 @@ fn markdown(events: &[Arc<Event>]) -> String {
             None => "not a message".to_owned(),
         };
         let arrow = if direction == Direction::Out { "→" } else { "←" };
-        let shown = match serde_json::from_slice::<Value>(message) {
-            Ok(value) => serde_json::to_string_pretty(&value).unwrap_or_default(),
-            Err(_) => String::from_utf8_lossy(message).into_owned(),
-        };
+        let shown = indented(&String::from_utf8_lossy(message));
         // A fence that the text cannot close.
         let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
@@ -134,4 +181,16 @@ fn markdown(events: &[Arc<Event>]) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indenting_changes_no_value() {
+        let text = r#"{"b":1.0,"a":[ ],"c":{"x":"a,{\"}:","y":[1,2]}, "d" : {}}"#;
+        let expected = "{\n  \"b\": 1.0,\n  \"a\": [],\n  \"c\": {\n    \"x\": \"a,{\\\"}:\",\n    \"y\": [\n      1,\n      2\n    ]\n  },\n  \"d\": {}\n}";
+        assert_eq!(indented(text), expected);
+    }
 }

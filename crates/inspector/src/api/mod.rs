@@ -94,7 +94,9 @@ fn message(inspector: &Inspector, seq: &str) -> Answer {
 async fn read(body: Incoming) -> Result<Bytes, Wrong> {
     match Limited::new(body, LARGEST).collect().await {
         Ok(body) => Ok(body.to_bytes()),
-        Err(_) => Err(Wrong(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is incomplete, or above {LARGEST} bytes"))),
+        Err(_) => {
+            Err(Wrong(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is incomplete, or above {LARGEST} bytes")))
+        }
     }
 }
 

@@ -69,6 +69,8 @@ impl Target {
         *lock(&self.watch) = watch::Watch::default();
         self.change(|state| {
             state.asked = asked_name(revision);
+            // Which one it will be is not known yet.
+            state.revision = None;
             state.enter(Phase::Connecting, "connecting");
         });
         let supervisor = supervise::Supervisor { target: self.clone(), place, revision, mount: mount.clone() };

@@ -230,7 +230,14 @@ mod tests {
         let version = couplet::ProtocolVersion::LATEST;
         let client = connect(server, version).await.expect("the server answers");
         let ask = Ask::call(&client, "slow", &[format!("ms={ms}")]).await.expect("the tool is there");
-        Load { clients: vec![client], ask: Arc::new(ask), most: MOST, grace: Duration::from_secs(60), calls: None, watch: None }
+        Load {
+            clients: vec![client],
+            ask: Arc::new(ask),
+            most: MOST,
+            grace: Duration::from_secs(60),
+            calls: None,
+            watch: None,
+        }
     }
 
     #[tokio::test]

@@ -71,7 +71,9 @@ pub(super) fn about(path: &str, sent: Option<&serde_json::Value>) -> (&'static s
         _ if path.contains("oauth-authorization-server") || path.contains("openid-configuration") => {
             ("Authorization server metadata", "names the endpoints of the authorization server (RFC 8414)")
         }
-        _ if has("redirect_uris") => ("Client registration", "registers this client at the authorization server (RFC 7591)"),
+        _ if has("redirect_uris") => {
+            ("Client registration", "registers this client at the authorization server (RFC 7591)")
+        }
         _ if has("grant_type") => ("Token request", "exchanges the code, or a refresh token, for an access token"),
         _ if path.contains("revo") => ("Token revocation", "revokes a token (RFC 7009)"),
         _ => ("Request", ""),

@@ -113,7 +113,8 @@ mod tests {
             "grant_type": "authorization_code", "code": HIDDEN, "redirect_uri": "http://127.0.0.1:1/a b",
         });
         assert_eq!(form, Some(expected));
-        let token = format!("{}.{}.sig", URL_SAFE_NO_PAD.encode("{\"alg\":\"x\"}"), URL_SAFE_NO_PAD.encode("{\"sub\":\"u\"}"));
+        let token =
+            format!("{}.{}.sig", URL_SAFE_NO_PAD.encode("{\"alg\":\"x\"}"), URL_SAFE_NO_PAD.encode("{\"sub\":\"u\"}"));
         let answer = json!({ "access_token": token, "refresh_token": "r", "more": [{ "client_secret": "s" }] });
         let expected = json!({
             "access_token": { "header": { "alg": "x" }, "claims": { "sub": "u" }, "signature": HIDDEN },

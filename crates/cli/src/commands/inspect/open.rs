@@ -20,7 +20,10 @@ use crate::{
 pub(super) enum Open {
     Server(Arc<Server>),
     /// The messages of a recording by session, in the order in which the sessions began.
-    Recording { path: String, sessions: Vec<Vec<Entry>> },
+    Recording {
+        path: String,
+        sessions: Vec<Vec<Entry>>,
+    },
 }
 
 impl Open {
@@ -36,7 +39,8 @@ impl Open {
         match self {
             Self::Server(server) => inspector.add(server, revision),
             Self::Recording { path, sessions } => {
-                let name = Path::new(&path).file_name().map_or(path.clone(), |name| name.to_string_lossy().into_owned());
+                let name =
+                    Path::new(&path).file_name().map_or(path.clone(), |name| name.to_string_lossy().into_owned());
                 let several = sessions.len() > 1;
                 for (number, entries) in sessions.into_iter().enumerate() {
                     let name = if several { format!("{name} {}", number + 1) } else { name.clone() };

@@ -78,17 +78,18 @@ impl Server {
         let fetching = settings.allow_address(move |address| reach.allows(address.ip())).build()?;
         let fetching = TappedClient::new(Arc::new(fetching), tap, &self.login, limit);
         let (shown, log) = (tap.clone(), self.login.clone());
-        let oauth = OAuth::new("Couplet").fetcher(Fetcher::with_client(reach, Arc::new(fetching))).browser(move |page| {
-            let opens = log.waits_at(&page);
-            shown.report(Seen::Login(page.clone()));
-            async move {
-                if opens {
-                    // The page shows the address, too.
-                    let _ = questions::open(&page);
+        let oauth =
+            OAuth::new("Couplet").fetcher(Fetcher::with_client(reach, Arc::new(fetching))).browser(move |page| {
+                let opens = log.waits_at(&page);
+                shown.report(Seen::Login(page.clone()));
+                async move {
+                    if opens {
+                        // The page shows the address, too.
+                        let _ = questions::open(&page);
+                    }
+                    Ok(())
                 }
-                Ok(())
-            }
-        });
+            });
         let oauth = match logins()? {
             Some(store) => oauth.store(store),
             None => oauth,
@@ -213,7 +214,8 @@ fn finding(finding: &couplet_lint::Finding) -> Value {
 fn short_name(words: &[String]) -> String {
     const RUNNERS: [&str; 12] =
         ["node", "python", "python3", "npx", "uvx", "uv", "bunx", "bun", "deno", "docker", "sh", "run"];
-    let stem = |word: &str| Path::new(word).file_stem().map_or(word.to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let stem =
+        |word: &str| Path::new(word).file_stem().map_or(word.to_owned(), |stem| stem.to_string_lossy().into_owned());
     let mut words = words.iter().filter(|word| !word.starts_with('-')).map(|word| stem(word));
     let first = words.next().unwrap_or_default();
     if !RUNNERS.contains(&first.as_str()) {

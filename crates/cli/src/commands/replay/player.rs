@@ -95,19 +95,16 @@ impl Player {
     /// Marks the first matching client message that has not been replayed.
     fn mark(&mut self, is_it: impl Fn(&Message) -> bool) {
         let mut said = self.said.iter().enumerate();
-        let found = said
-            .find(|(at, said)| !self.done[*at] && said.direction == Direction::Out && is_it(&said.message));
+        let found = said.find(|(at, said)| !self.done[*at] && said.direction == Direction::Out && is_it(&said.message));
         if let Some((at, _)) = found {
             self.done[at] = true;
         }
     }
 
     fn answer(&self, recorded: &RequestId) -> Option<RawJson> {
-        self.said.iter().filter(|said| said.direction == Direction::In).find_map(|said| {
-            match &said.message {
-                Message::Answer { id, whole } if id == recorded => Some(whole.clone()),
-                _ => None,
-            }
+        self.said.iter().filter(|said| said.direction == Direction::In).find_map(|said| match &said.message {
+            Message::Answer { id, whole } if id == recorded => Some(whole.clone()),
+            _ => None,
         })
     }
 
