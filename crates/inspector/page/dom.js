@@ -2,8 +2,6 @@
 
 import { plain, visible } from "./visible.js";
 
-/** @typedef {Node|string|number|null|undefined|false|(Node|string|number|null|undefined|false)[]} Child */
-
 /**
  * Creates an element. `on*` members are listeners, `class`, `data-*` and `aria-*` attributes, others properties.
  * @template {keyof HTMLElementTagNameMap} K
@@ -13,10 +11,10 @@ import { plain, visible } from "./visible.js";
  * @returns {HTMLElementTagNameMap[K]}
  */
 export function h(tag, props, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(props ?? {})) set(element, name, value);
-  append(element, children);
-  return element;
+	const element = document.createElement(tag);
+	for (const [name, value] of Object.entries(props ?? {})) set(element, name, value);
+	append(element, children);
+	return element;
 }
 
 /**
@@ -25,13 +23,13 @@ export function h(tag, props, ...children) {
  * @param {any} value
  */
 function set(element, name, value) {
-  if (value === undefined || value === null || value === false) return;
-  if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-  else if (name === "class") element.className = value;
-  else if (name.includes("-") || name === "role" || name === "for" || name === "list") {
-    element.setAttribute(name, value === true ? "" : plain(value));
-  } else if (name === "title" || name === "placeholder") element.setAttribute(name, plain(value));
-  else /** @type {any} */ (element)[name] = value;
+	if (value === undefined || value === null || value === false) return;
+	if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+	else if (name === "class") element.className = value;
+	else if (name.includes("-") || name === "role" || name === "for" || name === "list") {
+		element.setAttribute(name, value === true ? "" : plain(value));
+	} else if (name === "title" || name === "placeholder") element.setAttribute(name, plain(value));
+	else /** @type {any} */ (element)[name] = value;
 }
 
 /**
@@ -40,12 +38,24 @@ function set(element, name, value) {
  * @param {Child[]} children
  */
 export function append(parent, children) {
-  for (const child of children) {
-    if (child === null || child === undefined || child === false) continue;
-    if (Array.isArray(child)) append(parent, child);
-    else parent.appendChild(child instanceof Node ? child : visible(child));
-  }
+	for (const child of children) {
+		if (child === null || child === undefined || child === false) continue;
+		if (Array.isArray(child)) append(parent, child);
+		else parent.appendChild(child instanceof Node ? child : visible(child));
+	}
 }
+
+/** Shows what is between backticks as code. @param {unknown} text @returns {Child} */
+export const ticks = (text) => String(text ?? "").split("`").map((part, i) => (i % 2 ? h("code", null, part) : part));
+
+/** @param {string} name @param {...Child} children */
+export const div = (name, ...children) => h("div", name ? { class: name } : null, ...children);
+
+/** @param {string} name @param {...Child} children */
+export const span = (name, ...children) => h("span", name ? { class: name } : null, ...children);
+
+/** @param {string} name @param {...Child} children */
+export const para = (name, ...children) => h("p", name ? { class: name } : null, ...children);
 
 /**
  * Replaces the children of an element.
@@ -53,8 +63,8 @@ export function append(parent, children) {
  * @param {...Child} children
  */
 export function fill(element, ...children) {
-  element.replaceChildren();
-  append(element, children);
+	element.replaceChildren();
+	append(element, children);
 }
 
 /**
@@ -65,10 +75,10 @@ export function fill(element, ...children) {
  * @returns {SVGElement}
  */
 export function svg(tag, attributes, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  append(element, children);
-  return element;
+	const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+	for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+	append(element, children);
+	return element;
 }
 
 /**
@@ -78,7 +88,7 @@ export function svg(tag, attributes, ...children) {
  * @param {Record<string, any>} [props]
  */
 export function button(label, onclick, props) {
-  return h("button", { type: "button", onclick, ...props }, label);
+	return h("button", { type: "button", onclick, ...props }, label);
 }
 
 /**
@@ -88,7 +98,7 @@ export function button(label, onclick, props) {
  * @param {string} [title]
  */
 export function badge(text, kind = "", title) {
-  return h("span", { class: `badge ${kind}`, title }, text);
+	return h("span", { class: `badge ${kind}`, title }, text);
 }
 
 /**
@@ -97,12 +107,7 @@ export function badge(text, kind = "", title) {
  * @param {...Child} how
  */
 export function empty(what, ...how) {
-  return h("div", { class: "empty" }, h("p", { class: "empty-what" }, what), how.length ? h("p", null, ...how) : null);
-}
-
-/** @param {string} title @param {...Child} after */
-export function heading(title, ...after) {
-  return h("div", { class: "heading" }, h("h2", null, title), ...after);
+	return h("div", { class: "empty" }, h("p", { class: "empty-what" }, ticks(what)), how.length ? h("p", null, ...how.map((one) => (typeof one === "string" ? ticks(one) : one))) : null);
 }
 
 /**
@@ -111,7 +116,7 @@ export function heading(title, ...after) {
  * @param {...Child} children
  */
 export function section(title, ...children) {
-  return h("section", { class: "section" }, h("h3", null, title), ...children);
+	return h("section", { class: "section" }, h("h3", null, title), ...children);
 }
 
 /**
@@ -121,12 +126,12 @@ export function section(title, ...children) {
  * @param {string} [type]
  */
 export function download(name, content, type = "text/plain") {
-  const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
-  const link = h("a", { href: url, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+	const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+	const link = h("a", { href: url, download: name });
+	document.body.append(link);
+	link.click();
+	link.remove();
+	setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 /**
@@ -135,16 +140,16 @@ export function download(name, content, type = "text/plain") {
  * @param {string} [what]
  */
 export async function copy(text, what = "copied") {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = h("textarea", { value: text, class: "off-screen" });
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
-  say(what);
+	try {
+		await navigator.clipboard.writeText(text);
+	} catch {
+		const area = h("textarea", { value: text, class: "off-screen" });
+		document.body.append(area);
+		area.select();
+		document.execCommand("copy");
+		area.remove();
+	}
+	say(what);
 }
 
 /** @type {ReturnType<typeof setTimeout>|undefined} */
@@ -156,10 +161,10 @@ let hiding;
  * @param {string} [kind]
  */
 export function say(text, kind = "") {
-  const line = document.getElementById("say");
-  if (!line) return;
-  line.className = `say shown ${kind}`;
-  fill(line, text);
-  clearTimeout(hiding);
-  hiding = setTimeout(() => { line.className = "say"; }, kind === "bad" ? 6000 : 2500);
+	const line = document.getElementById("say");
+	if (!line) return;
+	line.className = `say shown ${kind}`;
+	fill(line, text);
+	clearTimeout(hiding);
+	hiding = setTimeout(() => { line.className = "say"; }, kind === "bad" ? 6000 : 2500);
 }

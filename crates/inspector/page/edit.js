@@ -2,9 +2,6 @@
 
 import { parse } from "./json.js";
 
-/** @typedef {import("./json.js").JsonNode} JsonNode */
-/** @typedef {(string|number)[]} Path */
-
 /**
  * Sets the value at a path and returns the new text. Missing parents are created.
  * @param {string} text A valid JSON text, or nothing.
@@ -12,19 +9,19 @@ import { parse } from "./json.js";
  * @param {string} value JSON text.
  */
 export function setAt(text, path, value) {
-  if (!path.length) return value;
-  const root = parse(text.trim() ? text : "{}");
-  const source = root.source;
-  let node = root;
-  for (let depth = 0; depth < path.length; depth++) {
-    const name = path[depth];
-    const next = isContainer(node, name) ? node.get(name) : undefined;
-    const inner = () => nested(path.slice(depth + 1), value);
-    if (!isContainer(node, name)) return splice(source, node.start, node.end, nested(path.slice(depth), value));
-    if (!next) return insert(source, node, typeof name === "number" ? null : name, inner());
-    node = next;
-  }
-  return splice(source, node.start, node.end, value);
+	if (!path.length) return value;
+	const root = parse(text.trim() ? text : "{}");
+	const source = root.source;
+	let node = root;
+	for (let depth = 0; depth < path.length; depth++) {
+		const name = path[depth];
+		const next = isContainer(node, name) ? node.get(name) : undefined;
+		const inner = () => nested(path.slice(depth + 1), value);
+		if (!isContainer(node, name)) return splice(source, node.start, node.end, nested(path.slice(depth), value));
+		if (!next) return insert(source, node, typeof name === "number" ? null : name, inner());
+		node = next;
+	}
+	return splice(source, node.start, node.end, value);
 }
 
 /**
@@ -33,33 +30,33 @@ export function setAt(text, path, value) {
  * @param {Path} path
  */
 export function removeAt(text, path) {
-  const root = parse(text.trim() ? text : "{}");
-  const parent = root.at(path.slice(0, -1));
-  const node = root.at(path);
-  if (!parent || !node || !path.length) return text;
-  const index = parent.items.indexOf(node);
-  const begin = (/** @type {number} */ i) => (parent.kind === "object" ? parent.keys[i].start : parent.items[i].start);
-  if (parent.items.length === 1) return splice(root.source, parent.start, parent.end, parent.kind === "object" ? "{}" : "[]");
-  return index + 1 < parent.items.length
-    ? splice(root.source, begin(index), begin(index + 1), "")
-    : splice(root.source, parent.items[index - 1].end, node.end, "");
+	const root = parse(text.trim() ? text : "{}");
+	const parent = root.at(path.slice(0, -1));
+	const node = root.at(path);
+	if (!parent || !node || !path.length) return text;
+	const index = parent.items.indexOf(node);
+	const begin = (/** @type {number} */ i) => (parent.kind === "object" ? parent.keys[i].start : parent.items[i].start);
+	if (parent.items.length === 1) return splice(root.source, parent.start, parent.end, parent.kind === "object" ? "{}" : "[]");
+	return index + 1 < parent.items.length
+		? splice(root.source, begin(index), begin(index + 1), "")
+		: splice(root.source, parent.items[index - 1].end, node.end, "");
 }
 
 /** @param {JsonNode} node @param {string|number} name */
 function isContainer(node, name) {
-  return node.kind === (typeof name === "number" ? "array" : "object");
+	return node.kind === (typeof name === "number" ? "array" : "object");
 }
 
 /** @param {string} text @param {number} start @param {number} end @param {string} value */
 function splice(text, start, end, value) {
-  return text.slice(0, start) + value + text.slice(end);
+	return text.slice(0, start) + value + text.slice(end);
 }
 
 /** @param {Path} path @param {string} value @returns {string} */
 function nested(path, value) {
-  if (!path.length) return value;
-  const [name, ...rest] = path;
-  return typeof name === "number" ? `[${nested(rest, value)}]` : `{ ${JSON.stringify(name)}: ${nested(rest, value)} }`;
+	if (!path.length) return value;
+	const [name, ...rest] = path;
+	return typeof name === "number" ? `[${nested(rest, value)}]` : `{ ${JSON.stringify(name)}: ${nested(rest, value)} }`;
 }
 
 /**
@@ -70,16 +67,16 @@ function nested(path, value) {
  * @param {string} value
  */
 function insert(source, parent, name, value) {
-  const member = name === null ? value : `${JSON.stringify(name)}: ${value}`;
-  const last = parent.items.at(-1);
-  if (last) {
-    const first = parent.kind === "object" ? parent.keys[0].start : parent.items[0].start;
-    const gap = source.slice(parent.start + 1, first);
-    return splice(source, last.end, last.end, `,${gap.includes("\n") ? gap : " "}${member}`);
-  }
-  const [open, close] = parent.kind === "object" ? "{}" : "[]";
-  const line = source.slice(source.lastIndexOf("\n", parent.start) + 1, parent.start);
-  const indent = /^\s*/.exec(line)?.[0] ?? "";
-  const inner = parent.kind === "object" ? `\n${indent}  ${member}\n${indent}` : member;
-  return splice(source, parent.start, parent.end, open + inner + close);
+	const member = name === null ? value : `${JSON.stringify(name)}: ${value}`;
+	const last = parent.items.at(-1);
+	if (last) {
+		const first = parent.kind === "object" ? parent.keys[0].start : parent.items[0].start;
+		const gap = source.slice(parent.start + 1, first);
+		return splice(source, last.end, last.end, `,${gap.includes("\n") ? gap : " "}${member}`);
+	}
+	const [open, close] = parent.kind === "object" ? "{}" : "[]";
+	const line = source.slice(source.lastIndexOf("\n", parent.start) + 1, parent.start);
+	const indent = /^\s*/.exec(line)?.[0] ?? "";
+	const inner = parent.kind === "object" ? `\n${indent}  ${member}\n${indent}` : member;
+	return splice(source, parent.start, parent.end, open + inner + close);
 }

@@ -2,8 +2,9 @@
 
 import { get, takeToken } from "./api.js";
 import { Context } from "./context.js";
-import { fill, h } from "./dom.js";
+import { fill, para } from "./dom.js";
 import { bindKeys } from "./keys.js";
+import { bindTasks } from "./panel-tasks.js";
 import { panels } from "./panels.js";
 import { Shell } from "./shell.js";
 import { applyTheme } from "./settings.js";
@@ -16,17 +17,18 @@ if (root) start(root);
 
 /** @param {HTMLElement} root */
 async function start(root) {
-  let config;
-  try {
-    config = await get("config.json");
-  } catch (error) {
-    fill(root, h("p", { class: "fatal bad" }, `The page cannot start: ${error instanceof Error ? error.message : error}`));
-    return;
-  }
-  const context = new Context(config);
-  const shell = new Shell(context, panels);
-  fill(root, shell.element);
-  bindKeys(context, shell);
-  await context.start();
-  if (!context.sessions.value.length) shell.drawBar();
+	let config;
+	try {
+		config = await get("config.json");
+	} catch (error) {
+		fill(root, para("fatal bad", `The page cannot start: ${error instanceof Error ? error.message : error}`));
+		return;
+	}
+	const context = new Context(config);
+	const shell = new Shell(context, panels);
+	fill(root, shell.element);
+	bindKeys(context, shell);
+	bindTasks(context);
+	await context.start();
+	if (!context.sessions.value.length) shell.drawBar();
 }

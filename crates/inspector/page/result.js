@@ -1,7 +1,7 @@
 // The answer of a call, by its kind.
 
 import { appView } from "./appview.js";
-import { badge, button, copy, h, section } from "./dom.js";
+import { badge, button, copy, div, h, para, section, span } from "./dom.js";
 import { contentBlock, data } from "./content.js";
 import { duration, size } from "./format.js";
 import { parse, tryParse } from "./json.js";
@@ -10,47 +10,44 @@ import { href } from "./router.js";
 import { validate } from "./schema.js";
 import { tree } from "./tree.js";
 
-/** @typedef {import("./call.js").Call} Call */
-/** @typedef {import("./types.js").Tool} Tool */
-
 /**
  * Shows the result of a finished call of a tool.
- * @param {import("./context.js").Context} context
+ * @param {Context} context
  * @param {Call} call
  * @param {Tool|undefined} tool
  * @returns {HTMLElement}
  */
 export function callResult(context, call, tool) {
-  if (call.state !== "done" || !call.answer) return failure(call);
-  const { result, text } = call.answer;
-  if (call.task) return taskLink(call.task.id);
-  const view = tool && appView(context, call.session, tool, call.params.arguments, result);
-  return h("div", { class: "result" }, ...toolResult(result, text, tool), view);
+	if (call.state !== "done" || !call.answer) return failure(call);
+	const { result, text } = call.answer;
+	if (call.task) return taskLink(call.task.id);
+	const view = tool && appView(context, call.session, tool, call.params.arguments, result);
+	return div("result", ...toolResult(result, text, tool), view);
 }
 
 /** The state of a call in a line. @param {Call} call */
 export function callState(call) {
-  if (call.state === "running") return h("span", { class: "faint" }, "running");
-  const isError = call.state !== "done" || call.answer?.result?.isError === true;
-  const word = call.state === "cancelled" ? "cancelled" : isError ? "error" : call.task ? "task" : "ok";
-  return h("span", { class: "result-state" }, h("span", { class: "faint" }, `${duration(call.ms)}${call.text ? `, ${size(call.text.length)}` : ""} `),
-    badge(word, call.state === "cancelled" ? "warn" : isError ? "bad" : "ok"));
+	if (call.state === "running") return span("faint", "running");
+	const isError = call.state !== "done" || call.answer?.result?.isError === true;
+	const word = call.state === "cancelled" ? "cancelled" : isError ? "error" : call.task ? "task" : "ok";
+	return span("result-state", span("faint", `${duration(call.ms)}${call.text ? `, ${size(call.text.length)}` : ""} `),
+		badge(word, call.state === "cancelled" ? "warn" : isError ? "bad" : "ok"));
 }
 
 /** @param {string} id */
 export function taskLink(id) {
-  return h("div", { class: "result" }, h("p", null, "The server runs this as a task: ", h("a", { href: href("tasks", id) }, id), "."));
+	return div("result", para("", "The server runs this as a task: ", h("a", { href: href("tasks", id) }, id), "."));
 }
 
 /** @param {Call} call */
 export function failure(call) {
-  const error = call.error;
-  const node = error instanceof McpError && error.text ? tryParse(error.text) : undefined;
-  const details = node?.at(["error", "data"]);
-  return h("div", { class: "result" },
-    h("p", { class: call.state === "cancelled" ? "warn" : "bad" }, call.state === "cancelled" ? "The call was cancelled." : call.problem),
-    details ? section("data", tree(details)) : null,
-    node ? section("answer", tree(node, { open: 1 })) : error instanceof McpError && error.text ? h("pre", { class: "mono text" }, error.text.slice(0, 4000)) : null);
+	const error = call.error;
+	const node = error instanceof McpError && error.text ? tryParse(error.text) : undefined;
+	const details = node?.at(["error", "data"]);
+	return div("result",
+		h("p", { class: call.state === "cancelled" ? "warn" : "bad" }, call.state === "cancelled" ? "The call was cancelled." : call.problem),
+		details ? section("data", tree(details)) : null,
+		node ? section("answer", tree(node, { open: 1 })) : error instanceof McpError && error.text ? h("pre", { class: "mono text" }, error.text.slice(0, 4000)) : null);
 }
 
 /**
@@ -62,38 +59,38 @@ export function failure(call) {
  * @returns {(HTMLElement|null)[]}
  */
 export function toolResult(result, text, tool, path = ["result"]) {
-  const node = parse(text).at(path);
-  const blocks = Array.isArray(result.content) ? result.content : [];
-  const parts = blocks.map((/** @type {any} */ block, /** @type {number} */ i) => contentBlock(block, node?.at(["content", i])));
-  const structured = node?.get("structuredContent");
-  const nothing = !blocks.length && !structured ? h("p", { class: "faint" }, "The result has no content.") : null;
-  return [
-    result.isError ? h("p", { class: "bad" }, "The tool reports an error.") : null,
-    ...parts, nothing,
-    structured ? structuredPart(structured, tool) : null,
-    tool?.outputSchema && !structured && !result.isError ? h("p", { class: "warn" }, "The tool has an output schema, but the result has no structured content.") : null,
-    others(result, node),
-  ];
+	const node = parse(text).at(path);
+	const blocks = Array.isArray(result.content) ? result.content : [];
+	const parts = blocks.map((/** @type {any} */ block, /** @type {number} */ i) => contentBlock(block, node?.at(["content", i])));
+	const structured = node?.get("structuredContent");
+	const nothing = !blocks.length && !structured ? para("faint", "The result has no content.") : null;
+	return [
+		result.isError ? para("bad", "The tool reports an error.") : null,
+		...parts, nothing,
+		structured ? structuredPart(structured, tool) : null,
+		tool?.outputSchema && !structured && !result.isError ? para("warn", "The tool has an output schema, but the result has no structured content.") : null,
+		others(result, node),
+	];
 }
 
-/** Structured content with the verdict of its schema. @param {import("./json.js").JsonNode} node @param {Tool|undefined} tool */
+/** Structured content with the verdict of its schema. @param {JsonNode} node @param {Tool|undefined} tool */
 function structuredPart(node, tool) {
-  const problems = tool?.outputSchema ? validate(tool.outputSchema, node.value) : null;
-  const verdict = !problems ? h("span", { class: "faint" }, "no output schema")
-    : problems.length ? badge(`${problems.length} problem${problems.length > 1 ? "s" : ""}`, "bad") : badge("✓ schema", "ok");
-  const notes = new Map((problems ?? []).map((problem) => [problem.path, problem.message]));
-  const marks = new Map([...notes.keys()].map((path) => [path, "wrong"]));
-  return section(h("span", null, "structured ", verdict),
-    problems?.length ? h("ul", { class: "bad" }, ...problems.slice(0, 20).map((problem) => h("li", null, `${problem.path || "/"} ${problem.message}`))) : null,
-    tree(node, { open: 3, marks, notes }));
+	const problems = tool?.outputSchema ? validate(tool.outputSchema, node.value) : null;
+	const verdict = !problems ? span("faint", "no output schema")
+		: problems.length ? badge(`${problems.length} problem${problems.length > 1 ? "s" : ""}`, "bad") : badge("✓ schema", "ok");
+	const notes = new Map((problems ?? []).map((problem) => [problem.path, problem.message]));
+	const marks = new Map([...notes.keys()].map((path) => [path, "wrong"]));
+	return section(span("", "structured ", verdict),
+		problems?.length ? h("ul", { class: "bad" }, ...problems.slice(0, 20).map((problem) => h("li", null, `${problem.path || "/"} ${problem.message}`))) : null,
+		tree(node, { open: 3, marks, notes }));
 }
 
-/** Members of a result that have no place of their own. @param {any} result @param {import("./json.js").JsonNode|undefined} node */
+/** Members of a result that have no place of their own. @param {any} result @param {JsonNode|undefined} node */
 function others(result, node) {
-  const known = ["content", "structuredContent", "isError", "resultType"];
-  const rest = Object.entries(result).filter(([name]) => !known.includes(name));
-  if (!rest.length) return null;
-  return h("details", { class: "others" }, h("summary", null, `other members: ${rest.map(([name]) => name).join(", ")}`),
-    ...rest.map(([name, value]) => section(name, node?.get(name) ? tree(/** @type {any} */ (node.get(name)), { open: 1 }) : data(value))),
-    button("copy result", () => copy(node?.raw ?? ""), { class: "quiet" }));
+	const known = ["content", "structuredContent", "isError", "resultType"];
+	const rest = Object.entries(result).filter(([name]) => !known.includes(name));
+	if (!rest.length) return null;
+	return h("details", { class: "others" }, h("summary", null, `other members: ${rest.map(([name]) => name).join(", ")}`),
+		...rest.map(([name, value]) => section(name, node?.get(name) ? tree(/** @type {any} */ (node.get(name)), { open: 1 }) : data(value))),
+		button("copy result", () => copy(node?.raw ?? ""), { class: "quiet" }));
 }

@@ -7,9 +7,9 @@ const HIDDEN = /\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u06
  * @param {string} hidden
  */
 function token(hidden) {
-  if (hidden.startsWith("\x1b[")) return `ESC${hidden.slice(1)}`;
-  const code = hidden.codePointAt(0) ?? 0;
-  return code === 0x1b ? "ESC" : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+	if (hidden.startsWith("\x1b[")) return `ESC${hidden.slice(1)}`;
+	const code = hidden.codePointAt(0) ?? 0;
+	return code === 0x1b ? "ESC" : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 /**
@@ -17,7 +17,7 @@ function token(hidden) {
  * @param {unknown} text
  */
 export function plain(text) {
-  return String(text ?? "").replace(HIDDEN, (hidden) => `⟦${token(hidden)}⟧`);
+	return String(text ?? "").replace(HIDDEN, (hidden) => `⟦${token(hidden)}⟧`);
 }
 
 /**
@@ -26,21 +26,21 @@ export function plain(text) {
  * @returns {Node}
  */
 export function visible(text) {
-  const string = String(text ?? "");
-  HIDDEN.lastIndex = 0;
-  if (!HIDDEN.test(string)) return document.createTextNode(string);
-  const nodes = document.createDocumentFragment();
-  let from = 0;
-  for (const match of string.matchAll(HIDDEN)) {
-    if (match.index > from) nodes.append(string.slice(from, match.index));
-    const mark = document.createElement("span");
-    mark.className = "hidden-char";
-    mark.textContent = token(match[0]);
-    nodes.append(mark);
-    from = match.index + match[0].length;
-  }
-  nodes.append(string.slice(from));
-  return nodes;
+	const string = String(text ?? "");
+	HIDDEN.lastIndex = 0;
+	if (!HIDDEN.test(string)) return document.createTextNode(string);
+	const nodes = document.createDocumentFragment();
+	let from = 0;
+	for (const match of string.matchAll(HIDDEN)) {
+		if (match.index > from) nodes.append(string.slice(from, match.index));
+		const mark = document.createElement("span");
+		mark.className = "hidden-char";
+		mark.textContent = token(match[0]);
+		nodes.append(mark);
+		from = match.index + match[0].length;
+	}
+	nodes.append(string.slice(from));
+	return nodes;
 }
 
 const PIECE = 20_000;
@@ -51,21 +51,21 @@ const PIECE = 20_000;
  * @param {string} [className]
  */
 export function longText(text, className = "text") {
-  const box = document.createElement("div");
-  box.className = className;
-  let shown = 0;
-  const more = document.createElement("button");
-  more.type = "button";
-  more.className = "link";
-  const show = () => {
-    more.remove();
-    box.append(visible(text.slice(shown, shown + PIECE)));
-    shown += PIECE;
-    if (shown >= text.length) return;
-    more.textContent = `show more (${(text.length - shown).toLocaleString("en")} characters)`;
-    box.append(more);
-  };
-  more.addEventListener("click", show);
-  show();
-  return box;
+	const box = document.createElement("div");
+	box.className = className;
+	let shown = 0;
+	const more = document.createElement("button");
+	more.type = "button";
+	more.className = "link";
+	const show = () => {
+		more.remove();
+		box.append(visible(text.slice(shown, shown + PIECE)));
+		shown += PIECE;
+		if (shown >= text.length) return;
+		more.textContent = `show more (${(text.length - shown).toLocaleString("en")} characters)`;
+		box.append(more);
+	};
+	more.addEventListener("click", show);
+	show();
+	return box;
 }

@@ -1,0 +1,60 @@
+// Lint: findings about the server's definitions, each with its place.
+
+import { post } from "./api.js";
+import { badge, button, div, empty, fill, h, para, ticks } from "./dom.js";
+import { go } from "./router.js";
+import { message } from "./session.js";
+import { Scope } from "./store.js";
+
+const KINDS = /** @type {Record<string, string>} */ ({ error: "bad", warning: "warn", note: "" });
+const PLACES = /** @type {Record<string, string>} */ ({ tool: "tools", resource: "resources", prompt: "prompts", skill: "skills" });
+
+/** @type {Panel} */
+export const lintPanel = {
+	id: "lint",
+	title: "Lint",
+	offered: (context) => !!context.config.features.lint,
+	count: (session) => {
+		const found = session.lint.value?.filter((one) => one.severity !== "note").length;
+		return found ? `${found} !` : null;
+	},
+	open(context) {
+		const main = div("main-inner");
+		const session = context.session.value;
+		if (!session) return { main };
+		const scope = new Scope();
+		const run = async () => {
+			fill(main, para("faint", "checking…"));
+			try {
+				session.lint.value = (await post(`api/targets/${encodeURIComponent(session.id)}/lint`)).findings;
+			} catch (error) {
+				fill(main, para("bad", message(error)), button("try again", run));
+			}
+		};
+		scope.add(session.lint.subscribe(() => fill(main, ...report(session, run))));
+		if (!session.live) fill(main, empty("A recording cannot be checked.", "Connect to the server itself."));
+		else if (session.lint.value) fill(main, ...report(session, run));
+		else run();
+		return { main, close: () => scope.close(), primary: run };
+	},
+};
+
+/** @param {Session} session @param {() => void} run */
+function report(session, run) {
+	const order = ["error", "warning", "note"];
+	const found = [...(session.lint.value ?? [])].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+	const counts = order.map((one) => [one, found.filter((finding) => finding.severity === one).length]);
+	return [
+		div("heading", h("h2", null, "Lint"), ...counts.map(([one, count]) => (count ? badge(`${count} ${one}${Number(count) > 1 ? "s" : ""}`, KINDS[one]) : null)), button("check again", run)),
+		found.length ? h("table", { class: "grid" }, h("thead", null, h("tr", null, ...["", "finding", "where", "rule"].map((one) => h("th", null, one)))),
+			h("tbody", null, ...found.map((one) => h("tr", null, h("td", null, badge(one.severity, KINDS[one.severity])), h("td", null, ticks(one.message), one.fix ? div("faint", "fix: ", ticks(one.fix)) : null),
+				h("td", null, place(one), one.path ? div("mono faint", one.path) : null), h("td", { class: "mono faint" }, one.rule))))) : para("ok", "✓ Nothing was found."),
+	];
+}
+
+/** @param {any} finding */
+function place(finding) {
+	const panel = PLACES[finding.kind];
+	if (!finding.name) return finding.kind ?? "server";
+	return panel ? button(finding.name, () => go(panel, finding.name), { class: "link mono" }) : `${finding.kind} ${finding.name}`;
+}
