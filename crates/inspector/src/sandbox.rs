@@ -39,9 +39,7 @@ impl Sandbox {
         let mut response = typed(StatusCode::OK, content_type(name), full(bytes));
         // The policy of a view is in its own document; what is here would be inherited by it.
         let page = self.page;
-        let policy = format!(
-            "frame-ancestors http://127.0.0.1:{page} http://localhost:{page} http://[::1]:{page}; base-uri 'none'"
-        );
+        let policy = format!("frame-ancestors http://127.0.0.1:{page} http://localhost:{page}; base-uri 'none'");
         let cross = ("cross-origin-resource-policy", "cross-origin".to_owned());
         add(&mut response, vec![("content-security-policy", policy), cross]);
         response

@@ -16,7 +16,7 @@ use crate::kit::{Folder, TIMEOUT, couplet, golden, run, shop};
 const COUPLET: &str = env!("CARGO_BIN_EXE_couplet");
 
 /// A running `couplet inspect`.
-struct Inspect {
+pub(crate) struct Inspect {
     child: Child,
     address: String,
     token: String,
@@ -31,7 +31,13 @@ impl Drop for Inspect {
 
 impl Inspect {
     fn start(args: &[&str]) -> Self {
+        Self::start_with(args, &[])
+    }
+
+    /// Starts it with environment variables.
+    pub(crate) fn start_with(args: &[&str], env: &[(&str, &str)]) -> Self {
         let mut command = couplet();
+        command.envs(env.iter().copied());
         command.args(["inspect", "--no-open", "--json"]).args(args).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
@@ -62,12 +68,12 @@ impl Inspect {
         }
     }
 
-    fn json(&self, method: &str, path: &str, body: &Value) -> Value {
+    pub(crate) fn json(&self, method: &str, path: &str, body: &Value) -> Value {
         serde_json::from_str(&self.send(method, path, "", &body.to_string())).unwrap()
     }
 
     /// Waits until a target is in a state.
-    fn until(&self, target: usize, state: &str) -> Value {
+    pub(crate) fn until(&self, target: usize, state: &str) -> Value {
         let began = Instant::now();
         loop {
             let found = self.json("GET", "api/targets", &json!({}))["targets"][target].clone();
