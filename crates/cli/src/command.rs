@@ -9,8 +9,8 @@ use couplet_serve::LogFormat;
 
 use crate::{
     commands::{
-        bench, call, complete, completions, demo, discover, doctor, gateway, lint, list, listen, lock, login, new,
-        pack, ping, prompt, read, repl, replay, run, tap, vocabulary, written,
+        bench, call, complete, completions, demo, discover, doctor, gateway, inspect, lint, list, listen, lock, login,
+        new, pack, ping, prompt, read, repl, replay, run, tap, vocabulary, written,
     },
     exit::{self, Exit, Failure},
     help, logs,
@@ -69,6 +69,9 @@ enum Command {
     /// Serve many servers as one, from a configuration file
     #[command(after_help = help::GATEWAY)]
     Gateway(Box<gateway::Args>),
+    /// Inspect servers in the browser
+    #[command(after_help = help::INSPECT)]
+    Inspect(Box<inspect::Args>),
     /// Record the messages between a host and a stdio server
     #[command(after_help = help::TAP)]
     Tap(tap::Args),
@@ -191,6 +194,7 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Repl(args) => wait(repl::run(args, output)),
         Command::Run(args) => run_to_end(run::run(*args, output)),
         Command::Gateway(args) => gateway::run(*args, output),
+        Command::Inspect(args) => inspect::run(*args, output),
         Command::Tap(args) => tap::run(&args, output),
         Command::Replay(args) => replay::run(args, output),
         Command::Bench(args) => wait(bench::run(args, output)),

@@ -11,6 +11,7 @@ mod checks;
 mod configured;
 mod failures;
 mod gateway;
+mod inspect;
 mod kit;
 mod login;
 mod new;
