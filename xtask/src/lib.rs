@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
 mod bench;
+mod browser;
 mod ci;
 mod cluster;
 #[cfg(target_os = "linux")]
@@ -94,6 +95,18 @@ const COMMANDS: &[Command] = &[
         usage: "openapi",
         what: "real OpenAPI documents of npm packages as tools: no lint error, and fast enough",
         run: openapi::run,
+    },
+    Command {
+        name: "browser",
+        usage: "browser [word..]",
+        what: "the inspector's page in Chromium: what a user does, and what must be seen then",
+        run: browser::run,
+    },
+    Command {
+        name: "screenshots",
+        usage: "screenshots [folder]",
+        what: "pictures of the inspector's panels, in light and dark, wide and narrow",
+        run: browser::screenshots,
     },
     Command {
         name: "cluster",

@@ -9,9 +9,8 @@ use couplet_serve::LogFormat;
 
 use crate::{
     commands::{
-        bench, call, complete, completions, demo, discover, doctor, gateway, lint, list, listen, lock, login, new,
-        openapi, pack, ping, prompt, read, repl, replay, run, tap, vocabulary, written,
-        pack, ping, prompt, read, repl, replay, run, tap, test, vocabulary, written,
+        bench, call, complete, completions, demo, discover, doctor, gateway, inspect, lint, list, listen, lock, login,
+        new, openapi, pack, ping, prompt, read, repl, replay, run, tap, test, vocabulary, written,
     },
     exit::{self, Exit, Failure},
     help, logs,
@@ -73,6 +72,9 @@ enum Command {
     /// Serve a REST API as tools, from an OpenAPI document
     #[command(after_help = help::OPENAPI)]
     Openapi(Box<openapi::Args>),
+    /// Inspect servers in the browser
+    #[command(after_help = help::INSPECT)]
+    Inspect(Box<inspect::Args>),
     /// Record the messages between a host and a stdio server
     #[command(after_help = help::TAP)]
     Tap(tap::Args),
@@ -200,6 +202,7 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Run(args) => run_to_end(run::run(*args, output)),
         Command::Gateway(args) => gateway::run(*args, output),
         Command::Openapi(args) => run_to_end(openapi::run(*args, output)),
+        Command::Inspect(args) => inspect::run(*args, output),
         Command::Tap(args) => tap::run(&args, output),
         Command::Replay(args) => replay::run(args, output),
         Command::Bench(args) => wait(bench::run(args, output)),

@@ -119,6 +119,20 @@ Examples:
   couplet openapi https://example.com/openapi.json --http 127.0.0.1:8080
   couplet openapi api.json --base-url http://localhost:3000/v1";
 
+pub(crate) const INSPECT: &str = "\
+Without a target, the page lists the servers of hosts on this machine. The page
+is served at a loopback address and needs the token in the printed URL.
+
+With --tap it is used in a host's configuration, in place of the server's own
+command: everything is passed on unchanged, and shown live. The URL is printed
+to standard error.
+
+Examples:
+  couplet inspect \"node server.js\"
+  couplet inspect https://example.com/mcp weather
+  couplet inspect session.jsonl                     # a recording of `tap`
+  couplet inspect --tap -- node server.js";
+
 pub(crate) const TAP: &str = "\
 Use it in a host's configuration, in place of the server's own command.
 

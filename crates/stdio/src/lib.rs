@@ -42,6 +42,6 @@ mod until;
 pub use pipe::{Pipe, pipe};
 pub use serve::{Stdio, stdio};
 #[cfg(feature = "child")]
-pub use spawn::Command;
+pub use spawn::{Command, Direction};
 #[cfg(feature = "child")]
 pub use stderr::Stderr;

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use couplet_core::{BoxFuture, ClientConnection, Connect, Connected, Error, ErrorKind, Inbound, Limits, pump::Pump};
 
 use crate::{
@@ -16,8 +17,17 @@ use crate::{
     drive::Running,
     leash::Leash,
     stderr::{Capture, Listener, Stderr, Tail},
-    streams::LineStream,
+    streams::{LineStream, Tap},
 };
+
+/// The direction of a message, as a client sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the server.
+    Sent,
+    /// From the server.
+    Received,
+}
 
 /// A program that is started as a server when a client connects. Each connection starts it again.
 ///
@@ -56,6 +66,7 @@ pub struct Command {
     name: String,
     stderr: Stderr,
     listener: Option<Listener>,
+    messages: Option<Tap>,
     tail: Tail,
     grace: Duration,
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "processes cannot be found by their environment"))]
@@ -76,6 +87,7 @@ impl Command {
             name: Path::new(program).file_stem().unwrap_or(program).to_string_lossy().into_owned(),
             stderr: Stderr::default(),
             listener: None,
+            messages: None,
             tail: Tail::default(),
             grace: Duration::from_secs(2),
             contained: false,
@@ -142,6 +154,16 @@ impl Command {
     #[must_use]
     pub fn on_stderr(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.listener = Some(Arc::new(callback));
+        self
+    }
+
+    /// Sets a callback for each message as it is on the wire: a line, without its end. It must not block.
+    ///
+    /// A message that is sent is passed before it is written. A line of the server is passed whether or not it is a valid
+    /// message, unless it is longer than [`Limits::message`].
+    #[must_use]
+    pub fn on_message(mut self, callback: impl Fn(Direction, &Bytes) + Send + Sync + 'static) -> Self {
+        self.messages = Some(Arc::new(callback));
         self
     }
 
@@ -226,7 +248,8 @@ impl Connect for Command {
             let stdin = child.stdin.take().expect("it was asked to be a pipe");
             let stdout = child.stdout.take().expect("it was asked to be a pipe");
             let stderr = Capture::new(child.stderr.take(), self.name.clone(), self.listener.clone(), self.tail.clone());
-            let stream = LineStream::new(Box::new(stdout), Box::new(stdin), limits.message);
+            let stream =
+                LineStream::new(Box::new(stdout), Box::new(stdin), limits.message).tapped(self.messages.clone());
             let (connection, handle) = ClientConnection::new(inbound, limits);
             let (channel, closing) = Leash::new(handle.with_transport(Some("pipe")));
             let server = Running {

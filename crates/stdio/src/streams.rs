@@ -21,16 +21,33 @@ pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 /// The bytes to the peer.
 pub(crate) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
+/// A callback for each message as it is on the wire.
+#[cfg(feature = "child")]
+pub(crate) type Tap = std::sync::Arc<dyn Fn(crate::Direction, &Bytes) + Send + Sync>;
+
 /// A pair of byte streams with one message per line.
 pub(crate) struct LineStream {
     input: Input,
     output: Output,
+    #[cfg(feature = "child")]
+    tap: Option<Tap>,
 }
 
 impl LineStream {
     /// `longest` is the number of bytes that a line may have.
     pub(crate) fn new(reader: Reader, writer: Writer, longest: usize) -> Self {
-        Self { input: Input::new(reader, longest), output: Output::new(writer) }
+        Self {
+            input: Input::new(reader, longest),
+            output: Output::new(writer),
+            #[cfg(feature = "child")]
+            tap: None,
+        }
+    }
+
+    /// Sets the callback for messages.
+    #[cfg(feature = "child")]
+    pub(crate) fn tapped(self, tap: Option<Tap>) -> Self {
+        Self { tap, ..self }
     }
 
     /// Drops the writer, so that the peer sees the end of its input.
@@ -52,7 +69,13 @@ impl MessageStream for LineStream {
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Received>>> {
         let line = ready!(self.input.poll_line(cx))?;
         Poll::Ready(Ok(line.map(|line| match line {
-            Line::Message(frame) => Received::Message(frame),
+            Line::Message(frame) => {
+                #[cfg(feature = "child")]
+                if let Some(tap) = &self.tap {
+                    tap(crate::Direction::Received, &frame);
+                }
+                Received::Message(frame)
+            }
             Line::TooLong(message) => {
                 tracing::debug!(length = message.length, "a line is above the limit and was dropped");
                 Received::Oversized(message)
@@ -70,6 +93,10 @@ impl MessageStream for LineStream {
 
     #[inline]
     fn send(&mut self, message: EncodedMessage) -> io::Result<()> {
+        #[cfg(feature = "child")]
+        if let Some(tap) = &self.tap {
+            tap(crate::Direction::Sent, &message.clone().into_bytes());
+        }
         self.output.put(message);
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::{
     arguments::nearest,
     exit::{Exit, Failure},
     output::Output,
-    target::{ConnectionArgs, Opening, Recorder, Session, TargetArgs},
+    target::{ConnectionArgs, Opening, Recorder, Session, Target, TargetArgs},
 };
 
 /// The arguments of `couplet lint`.
@@ -56,7 +56,8 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         config = config.disable(rule).map_err(|e| unknown(rule, &e))?;
     }
     (config.name, config.min_severity) = (args.name, args.least);
-    let surface = ask(&TargetArgs { target, connection: args.connection }, output).await?;
+    let target = TargetArgs { target, connection: args.connection };
+    let surface = surface(&target.find()?, &target.connection, output).await?;
     let findings = lint(&surface, &config);
     match output.json {
         true => output.print(&json_lines(&findings))?,
@@ -77,13 +78,17 @@ fn unknown(name: &str, error: &UnknownRule) -> Failure {
 }
 
 /// Requests the lists in every revision, or in the selected one, each on a connection of its own.
-async fn ask(target: &TargetArgs, output: &Arc<Output>) -> Result<Surface, Failure> {
-    let revisions = target.connection.revision.map_or(ProtocolVersion::ALL.to_vec(), |one| vec![one]);
-    let (found, mut all) = (target.find()?, Vec::new());
+pub(crate) async fn surface(
+    target: &Target,
+    connection: &ConnectionArgs,
+    output: &Arc<Output>,
+) -> Result<Surface, Failure> {
+    let revisions = connection.revision.map_or(ProtocolVersion::ALL.to_vec(), |one| vec![one]);
+    let mut all = Vec::new();
     for revision in revisions {
-        let connection = ConnectionArgs { revision: Some(revision), ..target.connection.clone() };
+        let connection = ConnectionArgs { revision: Some(revision), ..connection.clone() };
         let recorder = Recorder::default();
-        let opening = Opening { recorder: Some(recorder.clone()), ..Opening::to(found.clone(), connection) };
+        let opening = Opening { recorder: Some(recorder.clone()), ..Opening::to(target.clone(), connection) };
         let outcome = Session::with(opening, output, async |session: &Session| {
             // Responses that cannot be parsed are recorded too, and reported by the rules.
             let _ = Offer::of(session, None).await;

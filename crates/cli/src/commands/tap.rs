@@ -16,11 +16,15 @@ use std::{
     time::Duration,
 };
 
-use couplet::{core::sync::lock, stdio::children};
+use couplet::{
+    core::{clock::unix_time, sync::lock},
+    stdio::children,
+};
+use couplet_inspector::recording::entry;
 use couplet_serve::Signals;
 
 use crate::{
-    commands::replay::recording::{Direction, Lines, entry},
+    commands::replay::recording::{Direction, Lines},
     exit::{Exit, Failure},
     output::Output,
 };
@@ -53,27 +57,35 @@ enum Event {
     Signal(Exit),
 }
 
+/// A function that receives each line before it is passed on.
+pub(crate) type Lookout = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
+
 pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
     let log = open(&args.log).map_err(|e| Failure::file(&args.log, "written", &e))?;
-    let log = Arc::new(Log { file: Mutex::new(Some(log)), session: session(), output: output.clone() });
+    let log = Log { file: Mutex::new(Some(log)), session: session(), output: output.clone() };
+    pass(&args.command, Arc::new(move |direction, line| log.write(direction, line)))
+}
+
+/// Starts a server, and passes bytes between this process and it until one of them ends.
+pub(crate) fn pass(command: &[String], log: Lookout) -> Result<(), Failure> {
     let (sender, events) = mpsc::sync_channel(64);
     watch_signals(sender.clone())?;
     // Otherwise the server would outlive this process if that is killed.
     let _ = children::guard();
-    let mut child = start(&words(&args.command)?)?;
+    let mut child = start(&words(command)?)?;
     let _watched = children::watch(child.id());
     let to_server = Arc::new(Mutex::new(child.stdin.take()));
     let from_server = child.stdout.take();
     let (up, down, input) = (log.clone(), sender.clone(), to_server.clone());
     // Not joined: a read of standard input cannot be cancelled.
     thread::spawn(move || {
-        copy(io::stdin().lock(), Server(&input), Direction::ClientToServer, &up, || {});
+        copy(io::stdin().lock(), Server(&input), Direction::Out, &up, || {});
         lock(&input).take();
         let _ = sender.send(Event::InputEnded);
     });
     thread::spawn(move || {
         if let Some(server) = from_server {
-            copy(server, io::stdout().lock(), Direction::ServerToClient, &log, || drop(down.try_send(Event::Said)));
+            copy(server, io::stdout().lock(), Direction::In, &log, || drop(down.try_send(Event::Said)));
         }
         let _ = down.send(Event::OutputEnded);
     });
@@ -243,7 +255,7 @@ impl Write for Server<'_> {
 }
 
 /// Records the lines of a stream, then forwards it. In this order, so that a response is recorded after its request.
-fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Log, mut said: impl FnMut()) {
+fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Lookout, mut said: impl FnMut()) {
     let mut buffer = vec![0; 64 << 10];
     let mut lines = Lines::default();
     loop {
@@ -254,13 +266,13 @@ fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Log
             Err(_) => break,
         };
         said();
-        lines.take(&buffer[..count], &mut |line| log.write(direction, line));
+        lines.take(&buffer[..count], &mut |line| log(direction, line));
         // The other side is gone.
         if to.write_all(&buffer[..count]).and_then(|()| to.flush()).is_err() {
             break;
         }
     }
-    lines.end(&mut |line| log.write(direction, line));
+    lines.end(&mut |line| log(direction, line));
 }
 
 struct Log {
@@ -274,7 +286,7 @@ impl Log {
     fn write(&self, direction: Direction, line: &[u8]) {
         let mut file = lock(&self.file);
         let Some(open) = file.as_mut() else { return };
-        let mut text = entry(direction, &self.session, line);
+        let mut text = entry(unix_time(), direction, &self.session, line);
         text.push('\n');
         if let Err(error) = open.write_all(text.as_bytes()) {
             self.output.warn(&format!("recording stopped: {error}"));

@@ -41,6 +41,11 @@ impl Known {
         }
     }
 
+    /// Returns all servers, with their commands or URLs as they are written.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = &Server> {
+        self.found.servers.iter()
+    }
+
     /// Creates the error for an unknown name.
     pub(crate) fn unknown(&self, word: &str) -> Failure {
         let failure = Failure::usage(format!("`{word}` is neither a configured server nor a program in PATH"));

@@ -63,7 +63,8 @@ pub(crate) fn state_folder() -> Option<PathBuf> {
     state.map(|state| state.join("couplet"))
 }
 
-fn logins() -> Result<Option<FileStore>, Failure> {
+/// Opens the file of logins; `None` if there is no directory for it.
+pub(crate) fn logins() -> Result<Option<FileStore>, Failure> {
     let Some(folder) = state_folder() else { return Ok(None) };
     fs::create_dir_all(&folder).map_err(|e| Failure::file(&folder, "created", &e))?;
     Ok(Some(FileStore::open(folder.join("logins.json"))?))

@@ -23,10 +23,10 @@ pub(crate) use diagnostics::Diagnostics;
 pub(crate) use file::expanded;
 pub(crate) use known::{Known, environment};
 pub(crate) use locked::{LOCK, LockArgs, definitions, guarded};
-pub(crate) use login::{LoginWay, oauth, state_folder};
+pub(crate) use login::{LoginWay, logins, oauth, state_folder};
 pub(crate) use place::{Place, Target, is_place};
 pub(crate) use recorder::Recorder;
-pub(crate) use session::{Opening, Session, builder};
+pub(crate) use session::{Opening, Session, builder, program};
 pub(crate) use stop::{Stop, end_children, or_interrupted, overdue};
 pub(crate) use tls::TlsArgs;
 

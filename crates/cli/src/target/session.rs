@@ -182,8 +182,6 @@ impl Target {
     /// # Errors
     /// If the TLS options are invalid, or the file of logins cannot be used.
     pub(crate) fn connector(&self, diagnostics: Arc<Diagnostics>, output: &Arc<Output>) -> Result<Observed, Failure> {
-        /// How long to wait for a server to exit before it is stopped.
-        const GRACE: Duration = Duration::from_secs(1);
         match &self.place {
             Place::Url { url, headers, tls, login } => {
                 let settings = tls.settings(output)?;
@@ -197,22 +195,23 @@ impl Target {
                 Ok(Observed { inner: Box::new(target), diagnostics, recorder: None })
             }
             Place::Program { words, env, cwd } => {
-                // Child processes end with this program, even if it is killed, where a guard can be started.
-                let _ = children::guard();
-                let (program, args) = words.split_first().map_or((String::new(), &[][..]), |(p, a)| (p.clone(), a));
                 let listener = diagnostics.clone();
-                let mut command =
-                    Command::new(program).args(args).grace(GRACE).on_stderr(move |line| listener.error_line(line));
-                for (key, value) in env {
-                    command = command.env(key, value);
-                }
-                if let Some(folder) = cwd {
-                    command = command.current_dir(folder);
-                }
+                let command = program(words, env, cwd.as_deref()).on_stderr(move |line| listener.error_line(line));
                 Ok(Observed { inner: Box::new(command), diagnostics, recorder: None })
             }
         }
     }
+}
+
+/// Creates the command for a program. It ends with this one, even if that is killed, where a guard can be started.
+pub(crate) fn program(words: &[String], env: &[(String, String)], cwd: Option<&Path>) -> Command {
+    /// How long to wait for a server to exit before it is stopped.
+    const GRACE: Duration = Duration::from_secs(1);
+    let _ = children::guard();
+    let (program, args) = words.split_first().map_or((String::new(), &[][..]), |(p, a)| (p.clone(), a));
+    let command = Command::new(program).args(args).grace(GRACE);
+    let command = env.iter().fold(command, |command, (key, value)| command.env(key, value));
+    cwd.into_iter().fold(command, |command, folder| command.current_dir(folder))
 }
 
 /// Applies the timeout to the whole handshake. A login has no timeout.

@@ -8,9 +8,11 @@ use couplet::{
     tool,
 };
 use couplet_testing::auth::{AuthServer, log_in, visit};
+use serde_json::json;
 use tokio::{net::TcpListener, runtime::Runtime};
 
 use crate::{
+    inspect::Inspect,
     kit::{Folder, couplet, golden, plain, show},
     terminal::Terminal,
 };
@@ -98,4 +100,27 @@ fn attack_15_a_login_with_a_code() {
     assert!(vault.issuer.enter_device_code(&code, true), "{code}");
     assert!(said.any(|line| line.starts_with("logged in to vault 1.0.0")));
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn the_inspector_shows_a_login_step_by_step_without_secrets() {
+    let (vault, folder) = (Guarded::start(), Folder::new("login-inspect"));
+    let inspect = Inspect::start_with(&[&vault.url], &[("XDG_STATE_HOME", &folder.file("state"))]);
+    inspect.until(0, "login");
+    let login = inspect.json("GET", "api/targets/t1/login", &json!({}));
+    let page = login["authorize_url"].as_str().unwrap();
+    let shown = login["steps"].as_array().unwrap().iter().map(|step| step["title"].as_str().unwrap().to_owned());
+    let shown: Vec<_> = shown.collect();
+    for title in ["Protected resource metadata", "Authorization server metadata", "Client registration"] {
+        assert!(shown.iter().any(|one| one == title), "{shown:?}");
+    }
+    assert_eq!(shown.last().map(String::as_str), Some("Authorization request"));
+    vault.runtime.block_on(log_in(page)).unwrap();
+    let state = inspect.until(0, "connected");
+    assert_eq!((state["server"]["name"].as_str(), state["transport"].as_str()), (Some("vault"), Some("http")));
+    let login = inspect.json("GET", "api/targets/t1/login", &json!({}));
+    assert_eq!(login["authorize_url"], json!(null));
+    let token = login["steps"].as_array().unwrap().iter().find(|step| step["title"] == "Token request").unwrap();
+    assert_eq!((&token["status"], &token["sent"]["code"]), (&json!(200), &json!("•••")), "{token}");
+    assert!(!token["body"]["access_token"].to_string().contains("ey"), "{token}");
 }

@@ -104,6 +104,8 @@ pub(crate) struct Config {
     pub(crate) readiness: Readiness,
     pub(crate) metrics: Metrics,
     pub(crate) client_ip: Option<ClientIp>,
+    #[cfg(feature = "inspector")]
+    pub(crate) inspector: bool,
 }
 
 #[derive(Debug, Default)]
@@ -167,6 +169,8 @@ impl Endpoint {
             readiness: Readiness::default(),
             metrics,
             client_ip: None,
+            #[cfg(feature = "inspector")]
+            inspector: false,
         };
         let endpoint = Self { config: Arc::new(config), state: Arc::default() };
         endpoint.run_background();

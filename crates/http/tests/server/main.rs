@@ -16,6 +16,8 @@ mod events;
 #[cfg(feature = "listen")]
 mod http2;
 mod idempotency;
+#[cfg(feature = "inspector")]
+mod inspector;
 mod legacy;
 mod limits;
 #[cfg(feature = "listen")]

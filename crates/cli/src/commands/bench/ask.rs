@@ -1,10 +1,11 @@
 //! The request that is measured.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use couplet::{
     Client,
-    types::{ListTools, ListToolsParams},
+    client::ToolResult,
+    types::{ListTools, ListToolsParams, RawJson},
 };
 
 use super::super::{call, ping};
@@ -23,6 +24,8 @@ pub(super) enum Ask {
     Ping,
     /// `tools/call`.
     Call { name: String, arguments: Tree },
+    /// `tools/call` with arguments as JSON.
+    CallJson { name: String, arguments: BTreeMap<String, RawJson> },
 }
 
 impl Ask {
@@ -37,15 +40,20 @@ impl Ask {
         match self {
             Self::List => drop(client.request::<ListTools>(ListToolsParams::new()).no_cache().await?),
             Self::Ping => drop(ping::once(client).await?),
-            Self::Call { name, arguments } => {
-                let result = client.call(name, arguments).await?;
-                if result.is_error() {
-                    let said = text::first_line(&result.text());
-                    return Err(Failure::new(Exit::Refused, format!("the tool `{name}` failed: {said}")));
-                }
-            }
+            Self::Call { name, arguments } => succeeded(name, &client.call(name, arguments).await?)?,
+            Self::CallJson { name, arguments } => succeeded(name, &client.call(name, arguments).await?)?,
         }
         Ok(())
+    }
+}
+
+fn succeeded(name: &str, result: &ToolResult) -> Result<(), Failure> {
+    match result.is_error() {
+        false => Ok(()),
+        true => {
+            let said = text::first_line(&result.text());
+            Err(Failure::new(Exit::Refused, format!("the tool `{name}` failed: {said}")))
+        }
     }
 }
 
@@ -54,7 +62,7 @@ impl fmt::Display for Ask {
         match self {
             Self::List => f.write_str("tools/list"),
             Self::Ping => f.write_str("ping"),
-            Self::Call { name, .. } => write!(f, "tools/call {}", text::line(name)),
+            Self::Call { name, .. } | Self::CallJson { name, .. } => write!(f, "tools/call {}", text::line(name)),
         }
     }
 }

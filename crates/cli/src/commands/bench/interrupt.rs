@@ -6,13 +6,13 @@ use couplet_serve::Signals;
 
 /// Whether a signal was received.
 pub(super) struct Interrupt {
-    waiting: Option<Pin<Box<dyn Future<Output = ()>>>>,
+    waiting: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Interrupt {
     /// Starts listening for signals.
     pub(super) async fn new() -> Self {
-        let mut waiting: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async {
+        let mut waiting: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async {
             match Signals::new() {
                 Ok(mut signals) => {
                     signals.next().await;
@@ -30,7 +30,6 @@ impl Interrupt {
     }
 
     /// An interrupt that never comes.
-    #[cfg(test)]
     pub(super) fn never() -> Self {
         Self { waiting: Some(Box::pin(std::future::pending())) }
     }

@@ -36,6 +36,19 @@ pub(super) struct Load {
     pub(super) most: usize,
     /// How long to wait for responses after the end.
     pub(super) grace: Duration,
+    /// The maximum number of requests in a closed loop.
+    pub(super) calls: Option<u64>,
+    /// Called with the results so far, now and then.
+    pub(super) watch: Option<Watch>,
+}
+
+/// A callback for intermediate results.
+pub(super) struct Watch(pub(super) Box<dyn Fn(&Measured) + Send + Sync>);
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").finish_non_exhaustive()
+    }
 }
 
 /// A running measurement.
@@ -74,6 +87,7 @@ impl Load {
             biased;
             () = interrupt.pressed() => {}
             () = asking => {}
+            () = self.report(&run) => {}
         }
         run.measured().stop(begun.elapsed().min(time));
         tokio::select! {
@@ -84,6 +98,18 @@ impl Load {
         tasks.shutdown().await;
         let pace = run.measured().pace;
         std::mem::replace(&mut *run.measured(), Measured::new(pace))
+    }
+
+    /// Reports intermediate results. It never ends.
+    async fn report(&self, run: &Run) {
+        const INTERVAL: Duration = Duration::from_millis(200);
+        let Some(Watch(watch)) = &self.watch else { return std::future::pending().await };
+        loop {
+            sleep(INTERVAL).await;
+            let mut measured = run.measured();
+            measured.so_far(run.begun.elapsed());
+            watch(&measured);
+        }
     }
 
     /// Sends requests on schedule.
@@ -121,10 +147,9 @@ impl Load {
     /// Sends a request as soon as another one is answered.
     async fn closed(&self, number: usize, run: &Arc<Run>, tasks: &mut JoinSet<()>) {
         for caller in 0..number {
-            let ((client, ask), run) = (self.one(caller as u64), run.clone());
+            let ((client, ask), run, calls) = (self.one(caller as u64), run.clone(), self.calls);
             tasks.spawn(async move {
-                while Instant::now() < run.end && !run.measured().is_hopeless() {
-                    run.measured().sent += 1;
+                while Instant::now() < run.end && run.measured().begin(calls) {
                     let pending = Pending::new(&run, Instant::now());
                     pending.done(ask.send(&client).await);
                 }
@@ -205,7 +230,14 @@ mod tests {
         let version = couplet::ProtocolVersion::LATEST;
         let client = connect(server, version).await.expect("the server answers");
         let ask = Ask::call(&client, "slow", &[format!("ms={ms}")]).await.expect("the tool is there");
-        Load { clients: vec![client], ask: Arc::new(ask), most: MOST, grace: Duration::from_secs(60) }
+        Load {
+            clients: vec![client],
+            ask: Arc::new(ask),
+            most: MOST,
+            grace: Duration::from_secs(60),
+            calls: None,
+            watch: None,
+        }
     }
 
     #[tokio::test]

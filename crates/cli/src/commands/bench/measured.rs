@@ -70,6 +70,37 @@ impl Measured {
         Self { pace, sent, failed, unsent, unanswered, failures, first_exit, answered, in_a_row, elapsed, latencies }
     }
 
+    /// Counts a request of a closed loop; false if there are enough, or they are hopeless.
+    pub(super) fn begin(&mut self, most: Option<u64>) -> bool {
+        let goes_on = !self.is_hopeless() && most.is_none_or(|most| self.sent < most);
+        self.sent += u64::from(goes_on);
+        goes_on
+    }
+
+    /// Sets the time that has passed, for intermediate results.
+    pub(super) fn so_far(&mut self, at: Duration) {
+        self.elapsed = self.elapsed.max(at);
+    }
+
+    /// Returns the time that the measurement has taken.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// Returns the latencies as a histogram: upper bounds in microseconds that grow by a third, and counts.
+    pub(super) fn histogram(&self) -> Vec<(f64, u64)> {
+        const FIRST: u64 = 10_000;
+        let steps = self.latencies.iter_log(FIRST, 4.0 / 3.0);
+        let mut steps: Vec<_> = steps
+            .map(|step| (step.value_iterated_to() as f64 / 1e3, step.count_since_last_iteration()))
+            .skip_while(|(_, count)| *count == 0)
+            .collect();
+        while steps.last().is_some_and(|(_, count)| *count == 0) {
+            steps.pop();
+        }
+        steps
+    }
+
     /// Records a response or an error, with its latency and time of arrival.
     pub(super) fn take(&mut self, took: Duration, at: Duration, outcome: Result<(), Failure>) {
         let Err(failure) = outcome else {

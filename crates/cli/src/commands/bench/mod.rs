@@ -4,6 +4,7 @@ mod ask;
 mod interrupt;
 mod load;
 mod measured;
+mod once;
 mod plot;
 mod svg;
 mod table;
@@ -17,6 +18,8 @@ use std::{
 
 use couplet::{Client, tasks::ClientTasks};
 use serde_json::json;
+
+pub(crate) use once::{Order, measure};
 
 use self::{
     ask::Ask,
@@ -88,7 +91,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             None if args.ping => Ask::Ping,
             None => Ask::List,
         };
-        let load = Load { clients, ask: Arc::new(ask), most: load::MOST, grace: load::GRACE };
+        let load = Load { clients, ask: Arc::new(ask), most: load::MOST, grace: load::GRACE, calls: None, watch: None };
         // A request that fails at once is reported before anything is measured.
         load.once().await?;
         Ok(load)

@@ -88,26 +88,23 @@ impl Player {
             _ => false,
         };
         let said = self.said.iter().enumerate();
-        let mut client = said.filter(|(_, said)| said.direction == Direction::ClientToServer);
+        let mut client = said.filter(|(_, said)| said.direction == Direction::Out);
         client.find(|(at, said)| self.done[*at] == done && is_it(said)).map(|(at, _)| at)
     }
 
     /// Marks the first matching client message that has not been replayed.
     fn mark(&mut self, is_it: impl Fn(&Message) -> bool) {
         let mut said = self.said.iter().enumerate();
-        let found = said
-            .find(|(at, said)| !self.done[*at] && said.direction == Direction::ClientToServer && is_it(&said.message));
+        let found = said.find(|(at, said)| !self.done[*at] && said.direction == Direction::Out && is_it(&said.message));
         if let Some((at, _)) = found {
             self.done[at] = true;
         }
     }
 
     fn answer(&self, recorded: &RequestId) -> Option<RawJson> {
-        self.said.iter().filter(|said| said.direction == Direction::ServerToClient).find_map(|said| {
-            match &said.message {
-                Message::Answer { id, whole } if id == recorded => Some(whole.clone()),
-                _ => None,
-            }
+        self.said.iter().filter(|said| said.direction == Direction::In).find_map(|said| match &said.message {
+            Message::Answer { id, whole } if id == recorded => Some(whole.clone()),
+            _ => None,
         })
     }
 
@@ -120,7 +117,7 @@ impl Player {
             if self.done[at] {
                 continue;
             }
-            if said.direction == Direction::ClientToServer {
+            if said.direction == Direction::Out {
                 waiting |= matches!(said.message, Message::Request { .. } | Message::Answer { .. });
                 asked |= matches!(said.message, Message::Answer { .. });
                 continue;
@@ -178,7 +175,7 @@ mod tests {
 
     fn player(lines: &[(&str, &str)]) -> Player {
         let said = lines.iter().map(|(direction, text)| Said {
-            direction: if *direction == ">" { Direction::ClientToServer } else { Direction::ServerToClient },
+            direction: if *direction == ">" { Direction::Out } else { Direction::In },
             message: Message::parse(text),
         });
         Player::new(said.collect())

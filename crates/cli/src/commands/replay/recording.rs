@@ -2,47 +2,13 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use base64::{Engine, engine::general_purpose::STANDARD};
-use couplet::types::{RawJson, RequestId, from_json};
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, value::RawValue};
+use couplet::types::{RawJson, RequestId};
+pub(crate) use couplet_inspector::Direction;
+use couplet_inspector::recording;
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::exit::{Exit, Failure};
-
-/// The direction of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Direction {
-    ClientToServer,
-    ServerToClient,
-}
-
-/// One line of a recording.
-#[derive(Serialize)]
-struct Entry<'a> {
-    time: String,
-    direction: Direction,
-    session: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'a RawValue>,
-    /// A line that is not JSON, or too long.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    raw: Option<String>,
-    /// The bytes of a line that is not UTF-8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base64: Option<String>,
-}
-
-/// Formats the entry for a forwarded line.
-pub(crate) fn entry(direction: Direction, session: &str, line: &[u8]) -> String {
-    let message: Option<&RawValue> = serde_json::from_slice(line).ok();
-    let raw = message.is_none().then(|| String::from_utf8_lossy(line).into_owned());
-    let base64 = str::from_utf8(line).is_err().then(|| STANDARD.encode(line));
-    // Six digits, so that times sort as strings.
-    let time = format!("{:.6}", Timestamp::now());
-    serde_json::to_string(&Entry { time, direction, session, message, raw, base64 }).unwrap_or_default()
-}
 
 /// Splits bytes into lines. A very long line is truncated in the recording; all of it is forwarded.
 #[derive(Default)]
@@ -128,15 +94,6 @@ impl Message {
     }
 }
 
-#[derive(Deserialize)]
-struct Written {
-    direction: Direction,
-    #[serde(default)]
-    session: String,
-    message: Option<RawJson>,
-    raw: Option<String>,
-}
-
 /// Reads a session of a recording, by default the last one.
 ///
 /// # Errors
@@ -146,16 +103,10 @@ pub(crate) fn read(path: &Path, session: Option<&str>) -> Result<Vec<Said>, Fail
     let mut sessions: BTreeMap<String, Vec<Said>> = BTreeMap::new();
     let mut last = None;
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let written: Written = from_json(line).map_err(|e| {
-            Failure::new(Exit::File, format!("`{}`, line {}: {e}", path.display(), number + 1))
-                .hint("record with `couplet tap --log FILE -- COMMAND`")
-        })?;
-        let message = match (written.message, written.raw) {
-            (Some(message), _) => Message::of(message),
-            (None, raw) => Message::Other(raw.unwrap_or_default()),
-        };
-        last = Some(written.session.clone());
-        sessions.entry(written.session).or_default().push(Said { direction: written.direction, message });
+        let entry = recording::parse(line).map_err(|e| not_an_entry(path, number, &e))?;
+        let message = if entry.is_json { Message::parse(&entry.text) } else { Message::Other(entry.text) };
+        last = Some(entry.session.clone());
+        sessions.entry(entry.session).or_default().push(Said { direction: entry.direction, message });
     }
     let wanted = session.map(str::to_owned).or(last);
     match wanted.and_then(|wanted| sessions.remove(&wanted)) {
@@ -164,6 +115,12 @@ pub(crate) fn read(path: &Path, session: Option<&str>) -> Result<Vec<Said>, Fail
         None => Err(Failure::usage(format!("`{}` has no such session", path.display()))
             .hint(format!("expected one of {}", sessions.keys().map(String::as_str).collect::<Vec<_>>().join(", ")))),
     }
+}
+
+/// Creates the error for a line that is not an entry of a recording.
+pub(crate) fn not_an_entry(path: &Path, line: usize, error: &serde_json::Error) -> Failure {
+    Failure::new(Exit::File, format!("`{}`, line {}: {error}", path.display(), line + 1))
+        .hint("record with `couplet tap --log FILE -- COMMAND`")
 }
 
 #[cfg(test)]
@@ -179,18 +136,5 @@ mod tests {
         }
         lines.end(&mut |line| seen.push(String::from_utf8_lossy(line).into_owned()));
         assert_eq!(seen, ["{\"a\":1}", "{}", "not"]);
-    }
-
-    #[test]
-    fn entries_keep_messages_as_they_were_written() {
-        let line = entry(Direction::ClientToServer, "s", br#"{ "id": 1.0,  "method":"x"}"#);
-        let (time, rest) = line.split_once("\",").unwrap();
-        assert!(time.starts_with("{\"time\":\"20") && time.ends_with('Z'), "{time}");
-        assert_eq!(rest, r#""direction":"client-to-server","session":"s","message":{ "id": 1.0,  "method":"x"}}"#);
-        let line = entry(Direction::ServerToClient, "s", b"oh no\xff");
-        assert!(
-            line.ends_with("\"direction\":\"server-to-client\",\"session\":\"s\",\"raw\":\"oh no\u{fffd}\",\"base64\":\"b2ggbm//\"}"),
-            "{line}"
-        );
     }
 }

@@ -77,8 +77,8 @@ impl<'a> Sender<'a> {
         let mut questions: HashMap<String, VecDeque<RequestId>> = HashMap::new();
         for (at, one) in said.iter().enumerate() {
             match (&one.message, one.direction) {
-                (Message::Request { params, .. }, Direction::ClientToServer) => texts(params, at, &mut first),
-                (Message::Request { id, method, .. }, Direction::ServerToClient) => {
+                (Message::Request { params, .. }, Direction::Out) => texts(params, at, &mut first),
+                (Message::Request { id, method, .. }, Direction::In) => {
                     questions.entry(method.clone()).or_default().push_back(id.clone());
                 }
                 _ => {}
@@ -92,19 +92,19 @@ impl<'a> Sender<'a> {
         for at in 0..self.said.len() {
             let Said { direction, message } = &self.said[at];
             match (direction, message.clone()) {
-                (Direction::ServerToClient, Message::Answer { id, .. }) => {
+                (Direction::In, Message::Answer { id, .. }) => {
                     while self.waiting.contains_key(&id) {
                         self.hear().await?;
                     }
                 }
-                (Direction::ClientToServer, Message::Request { id, method, whole, .. }) => {
+                (Direction::Out, Message::Request { id, method, whole, .. }) => {
                     self.waiting.insert(id, method);
                     self.say(&whole).await?;
                 }
-                (Direction::ClientToServer, Message::Notification { whole, .. }) => self.say(&whole).await?,
-                (Direction::ClientToServer, Message::Answer { id, whole }) => self.reply(&id, &whole).await?,
-                (Direction::ClientToServer, Message::Other(text)) => self.wire.send(&text).await?,
-                (Direction::ServerToClient, _) => {}
+                (Direction::Out, Message::Notification { whole, .. }) => self.say(&whole).await?,
+                (Direction::Out, Message::Answer { id, whole }) => self.reply(&id, &whole).await?,
+                (Direction::Out, Message::Other(text)) => self.wire.send(&text).await?,
+                (Direction::In, _) => {}
             }
         }
         Ok(self.report)
@@ -157,7 +157,7 @@ impl<'a> Sender<'a> {
     fn compare(&mut self, id: &RequestId, now: &RawJson) {
         let Some(method) = self.waiting.remove(id) else { return };
         let then = self.said.iter().enumerate().find_map(|(at, said)| match (&said.message, said.direction) {
-            (Message::Answer { id: i, whole }, Direction::ServerToClient) if i == id => Some((at, whole)),
+            (Message::Answer { id: i, whole }, Direction::In) if i == id => Some((at, whole)),
             _ => None,
         });
         let Some((at, then)) = then else { return };

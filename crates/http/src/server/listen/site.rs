@@ -136,6 +136,10 @@ impl Site {
         if let Some(endpoint) = self.routes.find(path) {
             return endpoint.call_from(request, remote, client);
         }
+        #[cfg(feature = "inspector")]
+        if let Some(endpoint) = self.inspected(path) {
+            return endpoint.call_from(request, remote, client);
+        }
         if self.metrics.as_deref() == Some(path) {
             return Answering::ready(self.metrics(request));
         }
@@ -156,6 +160,15 @@ impl Site {
                 Answering::ready(reply)
             }
         }
+    }
+
+    /// The endpoint whose page is at a path.
+    #[cfg(feature = "inspector")]
+    fn inspected(&self, path: &str) -> Option<Endpoint> {
+        let place = crate::server::inspector::place(path)?;
+        let own = self.path.as_deref().is_some_and(|own| own.trim_end_matches('/') == place);
+        let endpoint = if own { Some(self.endpoint.clone()) } else { self.routes.find(place) };
+        endpoint.filter(|endpoint| endpoint.config.inspector)
     }
 
     #[cfg(feature = "metrics")]

@@ -16,6 +16,9 @@ pub(crate) struct Guard {
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
     pub(crate) any_host: bool,
+    /// Whether pages of the endpoint's own origin are allowed: there is one.
+    #[cfg(feature = "inspector")]
+    pub(crate) own_pages: bool,
     warned: Arc<Mutex<HashSet<String>>>,
 }
 
@@ -34,6 +37,10 @@ impl Guard {
         };
         let text = origin.and_then(|origin| origin.to_str().ok());
         if text.is_some_and(|text| self.allows_origin(text)) {
+            return Ok(origin);
+        }
+        #[cfg(feature = "inspector")]
+        if self.own_pages && text.is_some_and(|text| is_own(text, parts)) {
             return Ok(origin);
         }
         if let Some(origin) = text.filter(|text| self.is_news(text)) {
@@ -141,6 +148,15 @@ impl<'a> Host<'a> {
 #[cfg(feature = "listen")]
 pub(crate) fn is_host(text: &str) -> bool {
     Host::parse(text).is_some()
+}
+
+/// Whether a page has the origin that the request is for. The host of the request is allowed already.
+#[cfg(feature = "inspector")]
+fn is_own(origin: &str, parts: &Parts) -> bool {
+    let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| parts.uri.authority().map(Authority::as_str));
+    let of = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
+    of.is_some_and(|of| host.is_some_and(|host| host.eq_ignore_ascii_case(of)))
 }
 
 /// Whether this is a common name of this machine, and perhaps a port: what most requests name is known without parsing.

@@ -75,6 +75,10 @@ impl Endpoint {
         if let Some(document) = self.document(&request) {
             return document;
         }
+        #[cfg(feature = "inspector")]
+        if let Some(page) = self.inspector_page(&request) {
+            return page;
+        }
         let slot = match self.enter(&request.method) {
             Ok(slot) => slot,
             Err(refused) => return *refused,

@@ -1,0 +1,34 @@
+// The inspector's page.
+
+import { get, takeToken } from "./api.js";
+import { Context } from "./context.js";
+import { fill, para } from "./dom.js";
+import { bindKeys } from "./keys.js";
+import { bindTasks } from "./panel-tasks.js";
+import { panels } from "./panels.js";
+import { Shell } from "./shell.js";
+import { applyTheme } from "./settings.js";
+
+takeToken();
+applyTheme();
+
+const root = document.getElementById("page");
+if (root) start(root);
+
+/** @param {HTMLElement} root */
+async function start(root) {
+	let config;
+	try {
+		config = await get("config.json");
+	} catch (error) {
+		fill(root, para("fatal bad", `The page cannot start: ${error instanceof Error ? error.message : error}`));
+		return;
+	}
+	const context = new Context(config);
+	const shell = new Shell(context, panels);
+	fill(root, shell.element);
+	bindKeys(context, shell);
+	bindTasks(context);
+	await context.start();
+	if (!context.sessions.value.length) shell.drawBar();
+}

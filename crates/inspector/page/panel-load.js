@@ -1,0 +1,79 @@
+// Load: many calls of one tool, with a histogram of their latencies.
+
+import { stream } from "./api.js";
+import { badge, button, div, download, empty, fill, h, heading, para, svg, table } from "./dom.js";
+import { exportSvg } from "./diagrams.js";
+import { Draft } from "./draft.js";
+import { duration } from "./format.js";
+import { go, route } from "./router.js";
+import { message } from "./session.js";
+
+/** @param {number} us */
+const micro = (us) => duration(us / 1000);
+
+/** @type {Panel} */
+export const loadPanel = {
+	id: "load",
+	title: "Load",
+	offered: (context) => !!context.config.features.bench,
+	open(context) {
+		const main = div("main-inner");
+		const session = context.session.value;
+		if (!session?.live) return { main: div("main-inner", empty("A load needs a live server.")) };
+		const tool = route.value.rest[0] ?? "";
+		const pick = h("select", { id: "load-tool" }, h("option", { value: "" }, "choose a tool"), ...session.tools.value.items.map((one) => h("option", { selected: one.name === tool }, one.name)));
+		pick.addEventListener("change", () => go("load", pick.value));
+		const schema = session.tools.value.items.find((one) => one.name === tool)?.inputSchema;
+		const args = h("textarea", { id: "load-args", rows: 3, class: "mono", value: session.drafts.value[tool] ?? new Draft(schema).text });
+		const number = (/** @type {string} */ id, /** @type {number} */ value) => h("input", { id, type: "number", min: "1", value: String(value), class: "short" });
+		const together = number("load-c", 4);
+		const seconds = number("load-s", 5);
+		const out = div("");
+		/** @type {AbortController|null} */
+		let running = null;
+		const run = async () => {
+			if (running) return running.abort();
+			running = new AbortController();
+			start.textContent = "Stop";
+			try {
+				const body = JSON.stringify({ tool: pick.value, arguments: JSON.parse(args.value || "{}"), concurrency: Number(together.value), seconds: Number(seconds.value) });
+				for await (const event of stream(`${session.path}/bench`, { method: "POST", body, signal: running.signal })) {
+					if (event.result) fill(out, ...report(event.result));
+					else fill(out, para("", h("progress", { max: Number(seconds.value) * 1000, value: event.elapsed_ms, "aria-label": "Progress" }), ` ${event.done} calls, ${event.errors} errors`));
+				}
+			} catch (error) {
+				fill(out, para(running.signal.aborted ? "warn" : "bad", running.signal.aborted ? "Stopped." : message(error)));
+			}
+			running = null;
+			start.textContent = "Start";
+		};
+		const start = button("Start", run, { class: "primary", title: "Ctrl+↵" });
+		const line = (/** @type {string} */ text, /** @type {HTMLElement} */ field) => div("field-line", h("label", { for: field.id }, text), field);
+		fill(main, heading("Load"), line("tool", pick), line("arguments", args), line("at once", together), line("seconds", seconds), div("actions", start), out);
+		return { main, primary: run, route: () => { if ((route.value.rest[0] ?? "") !== tool) pick.dispatchEvent(new Event("reopen", { bubbles: true })); }, close: () => running?.abort() };
+	},
+};
+
+/** @param {any} result */
+function report(result) {
+	const drawing = histogram(result);
+	const facts = [["calls", result.calls], ["errors", result.errors], ["per second", Math.round(result.rps)], ["p50", micro(result.p50_us)], ["p90", micro(result.p90_us)], ["p99", micro(result.p99_us)], ["max", micro(result.max_us)]];
+	return [table([facts.map(([, value]) => value)], facts.map(([name]) => String(name))),
+		result.errors ? badge(`${result.errors} errors`, "bad") : null, div("", drawing), button("export SVG", () => download("load.svg", exportSvg(drawing), "image/svg+xml"), { class: "quiet" })];
+}
+
+/** @param {any} result @returns {SVGElement} */
+export function histogram(result) {
+	/** @type {[number, number][]} */
+	const bars = result.histogram ?? [];
+	const width = 640;
+	const height = 200;
+	const most = Math.max(1, ...bars.map(([, count]) => count));
+	const step = (width - 20) / Math.max(1, bars.length);
+	const at = (/** @type {number} */ us) => 10 + step * Math.max(0, bars.findIndex(([upper]) => upper >= us));
+	const marks = [["p50", result.p50_us], ["p99", result.p99_us]].flatMap(([name, us]) => [svg("line", { x1: at(us), x2: at(us), y1: 14, y2: height - 20, class: "mark" }), svg("text", { x: at(us) + 3, y: 12 }, name)]);
+	return svg("svg", { class: "histogram", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `Histogram of latencies: median ${micro(result.p50_us)}, 99th percentile ${micro(result.p99_us)}` },
+		...bars.map(([upper, count], i) => svg("rect", { x: 10 + i * step + 1, y: height - 20 - (count / most) * (height - 40), width: Math.max(1, step - 2), height: (count / most) * (height - 40), class: "fill" }, svg("title", {}, `up to ${micro(upper)}: ${count}`))),
+		svg("line", { x1: 10, x2: width - 10, y1: height - 20, y2: height - 20 }),
+		...bars.filter((_, i) => i % Math.ceil(bars.length / 8) === 0).map(([upper], i) => svg("text", { x: 10 + i * Math.ceil(bars.length / 8) * step, y: height - 6 }, micro(upper))), ...marks);
+}

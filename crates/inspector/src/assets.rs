@@ -1,0 +1,80 @@
+//! The files of the page: one row each.
+
+use crate::page::File;
+
+/// A row of the table: the name, and the content from the folder `page`.
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(File::new($name, include_bytes!(concat!("../page/", $name)))),*]
+    };
+}
+
+/// The files, by name.
+pub(crate) const FILES: &[File] = files![
+    "api.js",
+    "appview.js",
+    "ask.js",
+    "base.css",
+    "call.js",
+    "collection.js",
+    "content.js",
+    "context.js",
+    "copyas.js",
+    "diagrams.js",
+    "diff.js",
+    "dom.js",
+    "draft.js",
+    "edit.js",
+    "editor.js",
+    "events.js",
+    "feed.js",
+    "fields.js",
+    "filter.js",
+    "form.js",
+    "format.js",
+    "formats.js",
+    "icon.svg",
+    "index.html",
+    "json.js",
+    "keys.js",
+    "layout.css",
+    "lists.js",
+    "main.js",
+    "markdown.js",
+    "mcp.js",
+    "palette.js",
+    "panel-compare.js",
+    "panel-lint.js",
+    "panel-load.js",
+    "panel-logs.js",
+    "panel-messages.js",
+    "panel-more.js",
+    "panel-overview.js",
+    "panel-prompts.js",
+    "panel-resources.js",
+    "panel-skills.js",
+    "panel-tasks.js",
+    "panel-tools.js",
+    "panels.js",
+    "parts.css",
+    "parts.js",
+    "result.js",
+    "router.js",
+    "schema.js",
+    "session.js",
+    "settings.js",
+    "shell.js",
+    "sse.js",
+    "store.js",
+    "suggest.js",
+    "tasks.js",
+    "timeline.js",
+    "tree.js",
+    "types.d.ts",
+    "uritemplate.js",
+    "visible.js",
+    "vlist.js",
+];
+
+/// The files of the page that views of apps run in, which is served at an origin of its own.
+pub(crate) const SANDBOX: &[File] = files!["sandbox.html", "sandbox.js"];

@@ -1,0 +1,72 @@
+//! Pictures of each panel, in light and dark, wide and narrow.
+
+use std::{fs, path::Path, thread::sleep, time::Duration};
+
+use serde_json::json;
+
+use super::{build, cdp, page, scenarios};
+use crate::{Failure, workspace};
+
+/// The names and sizes of windows.
+const SIZES: [(&str, u32, u32); 2] = [("wide", 1280, 800), ("narrow", 360, 740)];
+
+/// Writes the pictures to `target/screenshots`, or to the folder that is named.
+pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
+    let Some(program) = cdp::installed() else {
+        return Err("there is no Chromium: install it, or set COUPLET_CHROMIUM".to_owned());
+    };
+    build()?;
+    let folder = match arguments {
+        [] => workspace::target()?.join("screenshots"),
+        [folder] => folder.into(),
+        _ => return Err("expected at most one folder".to_owned()),
+    };
+    fs::create_dir_all(&folder).map_err(|e| format!("`{}` cannot be made: {e}", folder.display()))?;
+    let inspector = scenarios::everything()?;
+    let mut page = page(&program)?;
+    scenarios::open(&mut page, &inspector)?;
+    scenarios::tool(&mut page, "echo", &json!({ "message": "Hello from the inspector" }))?;
+    scenarios::press(&mut page, "main .actions", "Call")?;
+    page.until("document.querySelector('.side').innerText.includes('Echo:')")?;
+    let mut count = 0;
+    for (size, width, height) in SIZES {
+        for is_dark in [false, true] {
+            page.look(width, height, is_dark)?;
+            for panel in scenarios::PANELS {
+                let place = if *panel == "tools" { "tools/echo" } else { panel };
+                page.eval(&format!("location.hash = '#/{place}'"))?;
+                // Lists and lint findings arrive a moment later.
+                sleep(Duration::from_millis(400));
+                let colours = if is_dark { "dark" } else { "light" };
+                write(&folder.join(format!("{panel}-{size}-{colours}.png")), &page.picture()?)?;
+                count += 1;
+            }
+        }
+    }
+    println!("{count} pictures in {}", folder.display());
+    Ok(())
+}
+
+/// Decodes Base64 and writes it to a file.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let value = |byte: u8| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    };
+    let mut bytes = Vec::new();
+    let (mut bits, mut count) = (0_u32, 0);
+    for digit in text.bytes().filter_map(value) {
+        bits = (bits << 6) | u32::from(digit);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    fs::write(path, bytes).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))
+}
