@@ -124,7 +124,7 @@ async fn method(client: &Client, name: &str, params: &Value) -> Result<Value, Er
     loop {
         match exchange.next().await {
             Event::Notification { .. } => {}
-            Event::Answer(Ok(result)) => match client.outcome_with(result, |_| true)? {
+            Event::Answer(Ok(result)) => match client.outcome_of(result, None, |_| true)? {
                 Outcome::Complete(text) | Outcome::Extension { result: text, .. } => {
                     return serde_json::from_str(text.as_str()).map_err(|e| {
                         Error::new(couplet::ErrorKind::Protocol, "the result is not JSON").with_source(e)
