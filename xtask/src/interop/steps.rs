@@ -71,6 +71,8 @@ const ABSENT: &[Absent] = &[
     server("python", None, "task", "version 2 does not come with tasks"),
     server("python-v1", None, "subscribe", "`FastMCP` does not declare subscriptions"),
     server("python-v1", None, "task", "`FastMCP` has no tasks"),
+    server("fastmcp", None, "subscribe", "it does not declare subscriptions"),
+    server("fastmcp", None, "task", "its tasks need a worker that does not come with it"),
     server("ts-v2", None, "task", "version 2 has the types of tasks, and no tools that are tasks"),
     server("rmcp", Some(Era::Sessions), "task", "it has the tasks of the extension alone, which has no sessions"),
 ];
