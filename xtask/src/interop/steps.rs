@@ -114,7 +114,7 @@ impl Plan {
     }
 
     /// The same plan without what has to be between a client and a server of another SDK.
-    pub(super) fn to_server(mut self, server: &str) -> Self {
+    pub(super) fn without_events(mut self, server: &str) -> Self {
         let why = format!("{server} server: it is not given a store of events");
         if self.steps.contains(&"resume") {
             self.steps.retain(|step| *step != "resume");
