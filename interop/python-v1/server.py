@@ -71,7 +71,7 @@ async def wait(id: str) -> str:
     note(f"running {id}")
     end = "cancelled"
     try:
-        await anyio.sleep(6)
+        await anyio.sleep(30)
         end = "ended"
     finally:
         note(f"{end} {id}")

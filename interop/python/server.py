@@ -60,7 +60,7 @@ calls = {}
 async def wait(id: str) -> str:
     calls[id] = "running"
     try:
-        await anyio.sleep(6)
+        await anyio.sleep(30)
         calls[id] = "ended"
     finally:
         calls[id] = "ended" if calls[id] == "ended" else "cancelled"

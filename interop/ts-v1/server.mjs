@@ -105,7 +105,7 @@ function build() {
 
     server.registerTool('wait', withId('Waits to be cancelled.'), async ({ id }, { signal }) => {
         note(`running ${id}`);
-        await sleep(6_000, undefined, { signal }).catch(() => {});
+        await sleep(30_000, undefined, { signal }).catch(() => {});
         note(`${signal.aborted ? 'cancelled' : 'ended'} ${id}`);
         return text(`waited ${id}`);
     });

@@ -79,7 +79,7 @@ function build() {
 
     server.registerTool('wait', withId('Waits to be cancelled.'), async ({ id }, { mcpReq: { signal } }) => {
         calls.set(id, 'running');
-        await sleep(6_000, undefined, { signal }).catch(() => {});
+        await sleep(30_000, undefined, { signal }).catch(() => {});
         calls.set(id, signal.aborted ? 'cancelled' : 'ended');
         return text(`waited ${id}`);
     });

@@ -67,7 +67,7 @@ impl Cluster {
 
     pub(super) fn peers_rolling(&self) -> Result<Tally, Failure> {
         let mut tally = Tally::default();
-        for (disturbance, seconds) in [(Disturbance::Rolled, 12), (Disturbance::Killed, 20)] {
+        for (disturbance, seconds) in [(Disturbance::Rolled, 15), (Disturbance::Killed, 20)] {
             let part = format!("peers-{}", disturbance.name());
             let (mut rig, folder) = self.start(&part, &["--plain", "--lame-duck", "1"])?;
             let (logs, ledger) = (folder.join("logs"), ledger(&folder));

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Bench, DEADLINE, STEPS,
+    Bench, DEADLINE, STEPS, TOUCHES,
     peer::{Missing, PEERS, Peer, Programs},
     relay_to,
     report::{Counts, OURS, Outcome, Transport, judge},
@@ -28,6 +28,9 @@ use crate::{
 
 /// How long servers may take to start, all at once.
 const START: Duration = Duration::from_secs(120);
+
+/// The number of servers that are started at the same time. For some the gateway starts a process for each call.
+const AT_ONCE: usize = 4;
 
 /// The last revision of each era, for the clients that are ours.
 const IN_FRONT: &[&str] = &["2025-11-25", "2026-07-28"];
@@ -52,13 +55,9 @@ pub(super) fn clients_and_servers(bench: &Bench, programs: &Path, couplet: Progr
     }
     sides.push(Side { name: OURS, offers: IN_FRONT, latest: IN_FRONT[1], programs: couplet });
     let gateway = Gateway { couplet: programs.join("couplet"), logs: &bench.logs };
-    let columns: Vec<Column> = thread::scope(|scope| {
-        let (sides, gateway) = (&sides, &gateway);
-        let mut threads: Vec<_> =
-            sides.iter().map(|server| scope.spawn(move || gateway.over_http(server, sides))).collect();
-        threads.extend(sides.last().map(|server| scope.spawn(move || gateway.over_stdio(server, sides))));
-        threads.into_iter().map(|thread| thread.join().expect("a thread does not panic")).collect()
-    });
+    let mut servers: Vec<(&Side, Transport)> = sides.iter().map(|side| (side, Transport::Http)).collect();
+    servers.extend(sides.last().map(|side| (side, Transport::Stdio)));
+    let columns: Vec<Column> = servers.chunks(AT_ONCE).flat_map(|servers| gateway.columns(servers, &sides)).collect();
     println!("\n{}\n", table(&sides, &columns));
     for cell in columns.iter().flat_map(|column| &column.cells) {
         let outcome = cell.outcome.clone().map_err(Missing::Broken);
@@ -98,6 +97,22 @@ struct Gateway<'a> {
 }
 
 impl Gateway<'_> {
+    /// All clients with some servers, each of which has a thread.
+    fn columns(&self, servers: &[(&Side, Transport)], clients: &[Side]) -> Vec<Column> {
+        thread::scope(|scope| {
+            let threads: Vec<_> = servers
+                .iter()
+                .map(|&(server, transport)| {
+                    scope.spawn(move || match transport {
+                        Transport::Http => self.over_http(server, clients),
+                        Transport::Stdio => self.over_stdio(server, clients),
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().expect("a thread does not panic")).collect()
+        })
+    }
+
     /// All clients with one server; the gateway listens.
     fn over_http(&self, server: &Side, clients: &[Side]) -> Column {
         let folder = self.logs.join(format!("gateway-{}", server.name));
@@ -166,7 +181,7 @@ fn one(client: &Side, revision: &str, place: &Place, plan: &Plan, folder: &Path)
     let arguments: Vec<&str> = std::iter::once(revision).chain(target.iter().map(String::as_str)).collect();
     let log = folder.join(format!("{}-{revision}.log", client.name));
     let mut program = client.programs.client(&arguments);
-    let ended = Group::start(program.env(STEPS, plan.variable()), &log)
+    let ended = Group::start(program.env(STEPS, plan.variable()).env(TOUCHES.0, TOUCHES.1), &log)
         .and_then(|group| group.wait(DEADLINE))
         .map(|status| status.success());
     let said = fs::read(&log).unwrap_or_default();

@@ -86,6 +86,15 @@ pub(super) const PEERS: &[Peer] = &[
         install: rmcp,
     },
     Peer {
+        name: "fastmcp",
+        sdk: "fastmcp 4.1.2",
+        client: &[],
+        server: &["2025-11-25", "2026-07-28"],
+        issuer: false,
+        latest: "2026-07-28",
+        install: python,
+    },
+    Peer {
         name: "oidc",
         sdk: "oidc-provider 9.13.3",
         client: &[],
@@ -285,6 +294,7 @@ mod tests {
         for (peer, file) in [
             ("python", "requirements.txt"),
             ("python-v1", "requirements.txt"),
+            ("fastmcp", "requirements.txt"),
             ("ts-v1", "package.json"),
             ("ts-v2", "package.json"),
             ("oidc", "package.json"),

@@ -158,9 +158,9 @@ fn note_request(seen: &Mutex<Seen>, line: &str, deletion: &Mutex<Deletion>) -> b
     false
 }
 
-/// Notes a line of a reply; returns whether the connection is cut after it.
+/// Notes a line of a reply; returns whether the connection is cut after it. The line of a status may begin with a body, too.
 fn note_reply(seen: &Mutex<Seen>, line: &str, deletion: &Mutex<Deletion>) -> bool {
-    if line.starts_with("HTTP/1.1 2") {
+    if line.contains("HTTP/1.1 2") {
         if let Deletion::Of(session) = &*deletion.lock().unwrap_or_else(PoisonError::into_inner) {
             lock(seen).deleted.insert(session.clone());
         }
@@ -221,7 +221,7 @@ mod tests {
         for (request, status, is_deleted) in [
             ("POST /mcp HTTP/1.1\r\n", "HTTP/1.1 200 OK\r\n", false),
             ("{\"id\":1}DELETE /mcp HTTP/1.1\r\n", "HTTP/1.1 503 Service Unavailable\r\n", false),
-            ("DELETE /mcp HTTP/1.1\r\n", "HTTP/1.1 204 No Content\r\n", true),
+            ("DELETE /mcp HTTP/1.1\r\n", "{\"id\":1}HTTP/1.1 204 No Content\r\n", true),
         ] {
             note_request(&relay.seen, request, &deletion);
             note_request(&relay.seen, "mcp-session-id: one\r\n", &deletion);

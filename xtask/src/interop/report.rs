@@ -58,7 +58,7 @@ impl Row {
         let era = Era::of(row.expected());
         row.plan = match role {
             Role::Client => Plan::new((peer.name, era), (OURS, era), transport),
-            Role::Server => Plan::new((OURS, era), (peer.name, era), transport).to_server(peer.name),
+            Role::Server => Plan::new((OURS, era), (peer.name, era), transport).without_events(peer.name),
             Role::Issuer => Plan { steps: LOGIN.to_vec(), ..Plan::default() },
         };
         row

@@ -17,6 +17,7 @@ use super::{
     peer::{PEERS, Programs},
     relay::Relay,
     report::{Counts, Role, Row, Transport, complaint},
+    steps::not_offered,
     url,
 };
 use crate::{Failure, group::Group};
@@ -71,10 +72,15 @@ pub(crate) fn clients_while(
         }
     }
     let rows = clients.iter().flat_map(|(peer, programs)| {
-        peer.client.iter().map(move |offer| (Row::new(peer, Role::Client, Transport::Http, offer), programs))
+        peer.client.iter().map(move |offer| {
+            let mut row = Row::new(peer, Role::Client, Transport::Http, offer);
+            row.plan = row.plan.repeated(peer.name, disturbance == Disturbance::Rolled);
+            (row, programs)
+        })
     });
     let (ended, losses) = at_once(place, disturbance, rows, disturb)?;
     let ledger = Ledger::read(place.ledger)?;
+    println!("{}", not_offered(ended.iter().map(|(row, _)| &row.plan)));
     for (row, said) in ended {
         let end = said.and_then(|said| judge(&said, row.expected(), disturbance, losses, &ledger));
         let name = format!("{} {} {}", disturbance.name(), row.peer().name, row.offer);
@@ -111,7 +117,7 @@ fn one(place: &Place<'_>, disturbance: Disturbance, row: Row, programs: &Program
     let (url, seconds) = (url(&relay.port.to_string()), place.seconds.to_string());
     let log = place.logs.join(format!("{name}.log"));
     let mut client = programs.client(&[row.offer, disturbance.name(), &url, &name, &seconds]);
-    client.env(STEPS, row.plan.clone().repeated().variable());
+    client.env(STEPS, row.plan.variable());
     let limit = Duration::from_secs(place.seconds) + MORE;
     let ended = Group::start(&mut client, &log).and_then(|group| group.wait(limit));
     let said = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();

@@ -71,6 +71,8 @@ const ABSENT: &[Absent] = &[
     server("python", None, "task", "version 2 does not come with tasks"),
     server("python-v1", None, "subscribe", "`FastMCP` does not declare subscriptions"),
     server("python-v1", None, "task", "`FastMCP` has no tasks"),
+    server("fastmcp", None, "subscribe", "it does not declare subscriptions"),
+    server("fastmcp", None, "task", "its tasks need a worker that does not come with it"),
     server("ts-v2", None, "task", "version 2 has the types of tasks, and no tools that are tasks"),
     server("rmcp", Some(Era::Sessions), "task", "it has the tasks of the extension alone, which has no sessions"),
 ];
@@ -112,7 +114,7 @@ impl Plan {
     }
 
     /// The same plan without what has to be between a client and a server of another SDK.
-    pub(super) fn to_server(mut self, server: &str) -> Self {
+    pub(super) fn without_events(mut self, server: &str) -> Self {
         let why = format!("{server} server: it is not given a store of events");
         if self.steps.contains(&"resume") {
             self.steps.retain(|step| *step != "resume");
@@ -122,8 +124,14 @@ impl Plan {
         self
     }
 
-    /// The same plan, with the steps that are only repeated.
-    pub(super) fn repeated(mut self) -> Self {
+    /// The plan of a client that repeats its steps, while replicas are only rolled or not.
+    pub(super) fn repeated(mut self, client: &str, is_rolled: bool) -> Self {
+        // This client does not go on after a notification that was not accepted.
+        if is_rolled && client == "python-v1" {
+            self.steps.retain(|step| *step != "cancel");
+            let why = "replicas: one that shuts down accepts no cancellation for its sessions (503)".to_owned();
+            self.absent.push(("cancel", why));
+        }
         self.steps.extend(REPEATED);
         self
     }
@@ -184,6 +192,16 @@ mod tests {
             assert_eq!(plan.steps.len() + absent.len(), STEPS.len());
             assert_eq!(plan.deletes, era == Era::Sessions && transport == Transport::Http);
         }
+    }
+
+    #[test]
+    fn repeated_steps_are_more() {
+        let plan = |rolled| {
+            let plan = Plan::new(("python-v1", Era::Sessions), ("couplet", Era::Sessions), Transport::Http);
+            plan.repeated("python-v1", rolled)
+        };
+        assert_eq!((plan(false).steps.len(), plan(true).steps.len()), (STEPS.len() + 2, STEPS.len() + 1));
+        assert_eq!(left_out(&plan(true)), "-cancel");
     }
 
     #[test]
