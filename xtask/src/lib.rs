@@ -111,7 +111,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "cluster",
         usage: "cluster [part..]",
-        what: "three replicas behind haproxy on Redis, which are killed and restarted; scenarios, peers, peers-rolling, chaos, outage",
+        what: "three replicas behind haproxy on Redis, which are killed and restarted; scenarios, peers, peers-rolling, chaos, outage; bench [--write]",
         run: cluster::run,
     },
     Command {

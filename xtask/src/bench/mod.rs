@@ -7,7 +7,7 @@ mod gateway;
 mod instructions;
 mod kits;
 mod options;
-mod report;
+pub(crate) mod report;
 mod results;
 mod rig;
 mod subjects;

@@ -14,6 +14,9 @@ const END: &str = "<!-- end of results -->";
 /// The same for what is measured through gateways.
 const BEGIN_GATEWAY: &str = "<!-- gateway: written by `cargo xtask bench gateway --write` -->";
 const END_GATEWAY: &str = "<!-- end of gateway -->";
+/// The same for replicas that share a store.
+const BEGIN_CLUSTER: &str = "<!-- cluster: written by `cargo xtask cluster bench --write` -->";
+const END_CLUSTER: &str = "<!-- end of cluster -->";
 
 /// What was measured, where and when.
 pub(super) fn heading(rig: &Rig, kits: &[Kit], rounds: usize) -> String {
@@ -50,6 +53,11 @@ pub(super) fn write(results: &Results, heading: &str) -> Result<(), Failure> {
 /// Writes what was measured through gateways into the README.
 pub(super) fn write_gateway(block: &str) -> Result<(), Failure> {
     put(block, [BEGIN_GATEWAY, END_GATEWAY])
+}
+
+/// Writes what was measured of replicas into the README.
+pub(crate) fn write_cluster(block: &str) -> Result<(), Failure> {
+    put(block, [BEGIN_CLUSTER, END_CLUSTER])
 }
 
 fn put(block: &str, marks: [&str; 2]) -> Result<(), Failure> {

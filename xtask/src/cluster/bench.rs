@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     Failure,
+    bench::report,
     workspace::{capture, cargo, command, target},
 };
 
@@ -49,9 +50,38 @@ impl Used {
     }
 }
 
+/// The table, as it stands in `bench/README.md`.
+struct Table(String);
+
+impl Table {
+    fn new() -> Self {
+        let head = "| what | replicas | CPU µs, replicas | CPU µs, Redis | Redis commands |\n|---|---:|---:|---:|---:|";
+        println!("\n{head}");
+        Self(format!("{head}\n"))
+    }
+
+    fn row(&mut self, what: &str, replicas: usize, [replica, redis, commands]: [f64; 3]) {
+        let row = format!("| {what} | {replicas} | {replica:.0} | {redis:.1} | {commands:.2} |");
+        println!("{row}");
+        self.0 += &row;
+        self.0.push('\n');
+    }
+}
+
+/// Measures, and prints the table; with `--write` also writes it into `bench/README.md`.
+pub(super) fn run(cluster: &Cluster, options: &[String]) -> Result<(), Failure> {
+    let is_written = match options {
+        [] => false,
+        [option] if option == "--write" => true,
+        other => return Err(format!("unknown options: {}; there is `--write`", other.join(" "))),
+    };
+    let table = cluster.bench()?;
+    if is_written { report::write_cluster(&table) } else { Ok(()) }
+}
+
 impl Cluster {
-    /// Prints tables for `bench/README.md`.
-    pub(super) fn bench(&self) -> Result<(), Failure> {
+    /// Prints the table for `bench/README.md`, and returns it.
+    fn bench(&self) -> Result<String, Failure> {
         cargo([
             "build",
             "--profile",
@@ -65,31 +95,30 @@ impl Cluster {
         ])?;
         cargo(["build", "--profile", "dist", "-p", "couplet-bench", "--features", "rig", "--bin", "bench-load"])?;
         let optimized = Self { folder: self.folder.clone(), programs: target()?.join("dist") };
-        println!(
-            "\n| what | replicas | CPU µs, replicas | CPU µs, Redis | Redis commands |\n|---|---:|---:|---:|---:|"
-        );
+        let mut table = Table::new();
         for count in 1..=super::REPLICAS {
             let (rig, _) = optimized.start_some(&format!("bench-{count}"), &[], count)?;
             for revision in REVISIONS {
                 optimized.calls(&rig, revision)?;
                 let used = Used::now(&rig)?;
                 optimized.calls(&rig, revision)?;
-                row(&format!("a call, {revision}"), count, used.each(&rig, CALLS)?);
+                table.row(&format!("a call, {revision}"), count, used.each(&rig, CALLS)?);
             }
         }
         let (rig, folder) = optimized.start_some("bench-store", &[], super::REPLICAS)?;
         let used = Used::now(&rig)?;
         optimized.client(&rig, &folder, REVISIONS[0], "events")?;
-        row("an event that can be resumed, 2025-11-25", super::REPLICAS, used.each(&rig, EVENTS)?);
+        table.row("an event that can be resumed, 2025-11-25", super::REPLICAS, used.each(&rig, EVENTS)?);
         let (before, used) = (info(&rig, "used_memory")?, Used::now(&rig)?);
         optimized.client(&rig, &folder, REVISIONS[0], "sessions")?;
-        row("a session that is opened", super::REPLICAS, used.each(&rig, SESSIONS)?);
+        table.row("a session that is opened", super::REPLICAS, used.each(&rig, SESSIONS)?);
         let memory = info(&rig, "used_memory")?.saturating_sub(before) / SESSIONS;
         let used = Used::now(&rig)?;
         sleep(Duration::from_secs(10));
-        row("10,000 idle sessions, each second", super::REPLICAS, used.each(&rig, 10)?);
-        println!("\n{SESSIONS} sessions that replicas share take {memory} bytes each in Redis.");
-        Ok(())
+        table.row("10,000 idle sessions, each second", super::REPLICAS, used.each(&rig, 10)?);
+        let sizes = format!("{SESSIONS} sessions that replicas share take {memory} bytes each in Redis.");
+        println!("\n{sizes}");
+        Ok(format!("{}\n{sizes}\n", table.0))
     }
 
     fn calls(&self, rig: &Rig, revision: &str) -> Result<Value, Failure> {
@@ -103,10 +132,6 @@ impl Cluster {
             None => Ok(said),
         }
     }
-}
-
-fn row(what: &str, replicas: usize, [replica, redis, commands]: [f64; 3]) {
-    println!("| {what} | {replicas} | {replica:.0} | {redis:.1} | {commands:.2} |");
 }
 
 /// The processor time of a process, in microseconds.

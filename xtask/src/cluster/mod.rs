@@ -8,7 +8,8 @@
 //!   idempotency key exactly once. Streams are resumed after a replica was killed.
 //! * `outage`: Redis away, and back without its data.
 //!
-//! `cargo xtask cluster bench` measures, and is not among them.
+//! `cargo xtask cluster bench` measures, and is not among them; with `--write` its rows replace those in
+//! `bench/README.md`.
 
 mod bench;
 mod disturb;
@@ -53,9 +54,11 @@ const PARTS: [Part; 6] = [
 
 /// All parts, or those that are named. The last line is for machines.
 pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
-    if names == ["bench"] {
+    if let [first, options @ ..] = names
+        && first == "bench"
+    {
         debian::ensure(PROGRAMS)?;
-        return Cluster { folder: target()?.join("cluster"), programs: PathBuf::new() }.bench();
+        return bench::run(&Cluster { folder: target()?.join("cluster"), programs: PathBuf::new() }, options);
     }
     if let Some(unknown) = names.iter().find(|name| !PARTS.iter().any(|(part, _)| part == name)) {
         let known: Vec<_> = PARTS.iter().map(|(name, _)| *name).collect();
