@@ -12,6 +12,9 @@ use couplet_server::{Server, tool};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 
+/// The time that servers have to start.
+pub(crate) const SHORT: std::time::Duration = std::time::Duration::from_secs(5);
+
 /// A server over HTTP that ends with this.
 pub(crate) struct Upstream {
     pub(crate) url: String,

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
 
+mod hygiene;
 mod kit;
+mod large;
 mod reload;
 mod rules;

@@ -10,9 +10,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::kit::{File, Upstream, client, names};
-
-const SHORT: Duration = Duration::from_secs(5);
+use crate::kit::{File, SHORT, Upstream, client, names};
 
 #[tokio::test]
 async fn servers_and_profiles_come_and_go() {

@@ -1,14 +1,12 @@
 //! Policies, pins and audit from a configuration.
 
-use std::{fs, time::Duration};
+use std::fs;
 
 use couplet_gateway::{PinFile, Unapproved, inspect};
 use couplet_host::pins::{Launch, Select};
 use serde_json::json;
 
-use crate::kit::{File, Upstream, client, names};
-
-const SHORT: Duration = Duration::from_secs(5);
+use crate::kit::{File, SHORT, Upstream, client, names};
 
 #[tokio::test]
 async fn policies_and_limits_of_tools_narrow_each_other() {

@@ -1,7 +1,10 @@
 //! Attacks of servers on each other and on their callers.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -15,6 +18,7 @@ use serde_json::json;
 use crate::{
     evil::{Evil, value},
     kit::{SESSIONS, STATELESS, Sure, able, connect, entry, id, in_all_pairs, in_time, server},
+    raw::Raw,
 };
 
 /// Names that look like those of another server reach their own server, in whichever order the servers are added.
@@ -189,12 +193,26 @@ async fn s07_each_client_answers_its_own_call() {
     for far in [SESSIONS, STATELESS] {
         for near in [SESSIONS, STATELESS] {
             in_time(format_args!("{near} to {far}"), async {
-                let name = |ctx: Ctx| async move {
+                let running = Arc::new(AtomicUsize::new(0));
+                let name = move |ctx: Ctx| {
                     #[derive(serde::Deserialize, schemars::JsonSchema)]
                     struct Name {
                         name: String,
                     }
-                    Ok::<_, ToolError>(ctx.elicit::<Name>("name", "who are you?").await?.accepted()?.name)
+                    let running = running.clone();
+                    async move {
+                        // Calls meet, so that a request could belong to any of them.
+                        running.fetch_add(1, Ordering::SeqCst);
+                        for _ in 0..20 {
+                            if running.load(Ordering::SeqCst) >= 2 {
+                                break;
+                            }
+                            tokio::time::sleep(Duration::from_millis(1)).await;
+                        }
+                        let answer = ctx.elicit::<Name>("name", "who are you?").await;
+                        running.fetch_sub(1, Ordering::SeqCst);
+                        Ok::<_, ToolError>(answer?.accepted()?.name)
+                    }
                 };
                 let who = Server::new("who", "1").versions([far]).tool(tool("name", name)).build();
                 let host = Host::builder().server("who", who).server("files", server("files", far).build()).build();
@@ -207,7 +225,14 @@ async fn s07_each_client_answers_its_own_call() {
                     client.tools().await.unwrap();
                     calls.spawn(async move {
                         for _ in 0..5 {
-                            assert_eq!(client.call("who__name", ()).await.unwrap().text(), name);
+                            let done = loop {
+                                match client.call("who__name", ()).await {
+                                    // The first requests may be refused rather than guessed.
+                                    Err(error) if error.to_string().contains("cannot be assigned") => {}
+                                    done => break done.unwrap(),
+                                }
+                            };
+                            assert_eq!(done.text(), name);
                         }
                     });
                 }
@@ -217,6 +242,26 @@ async fn s07_each_client_answers_its_own_call() {
             })
             .await;
         }
+    }
+}
+
+/// A server that is lost after it has received a call does not receive it again, and its caller knows what is not known.
+#[tokio::test]
+async fn s23_a_call_that_was_sent_is_not_sent_again() {
+    for (near, far) in [(SESSIONS, SESSIONS), (SESSIONS, STATELESS), (STATELESS, SESSIONS), (STATELESS, STATELESS)] {
+        in_time(format_args!("{near} to {far}"), async {
+            let raw = Raw::new(far);
+            let host = Host::builder().server("raw", raw.clone()).build();
+            let client = connect(able(near).0, host.service()).await;
+            client.tools().await.unwrap();
+            let error = client.call("raw__die", ()).await.unwrap_err().to_string();
+            assert!(error.contains("whose outcome is unknown; it was not sent again"), "{near} to {far}: {error}");
+            // The server is there again, and the next call reaches it.
+            assert_eq!(client.call("raw__echo", ()).await.unwrap().text(), "echo");
+            let sent: Vec<_> = raw.received("tools/call").iter().map(|call| call["params"]["name"].clone()).collect();
+            assert_eq!(sent, ["die", "echo"], "{near} to {far}");
+        })
+        .await;
     }
 }
 

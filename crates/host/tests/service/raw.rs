@@ -10,7 +10,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
 use crate::kit::{SESSIONS, STATELESS};
 
-/// A server with the tools `echo`, which answers at once, and `hang`, which never does. Clones are the same.
+/// A server with the tools `echo`, which answers at once, `hang`, which never does, and `die`, which ends the connection.
+/// Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Raw {
     version: ProtocolVersion,
@@ -35,6 +36,9 @@ impl Raw {
             let message: Value = serde_json::from_str(&line).unwrap();
             let result = self.result(&message);
             self.received.lock().unwrap().push(message.clone());
+            if message["params"]["name"] == "die" {
+                return;
+            }
             let mut answer = json!({ "jsonrpc": "2.0", "id": message["id"] });
             match result {
                 Some(Ok(result)) => answer["result"] = result,
@@ -50,7 +54,8 @@ impl Raw {
     fn result(&self, message: &Value) -> Option<Result<Value, Value>> {
         message.get("id")?;
         let can = json!({ "tools": {} });
-        let tools = json!([{ "name": "echo", "inputSchema": {} }, { "name": "hang", "inputSchema": {} }]);
+        let tools: Value =
+            ["echo", "hang", "die"].iter().map(|tool| json!({ "name": tool, "inputSchema": {} })).collect();
         let mut result = match (message["method"].as_str()?, self.version) {
             ("initialize", SESSIONS) => {
                 let info = json!({ "name": "raw", "version": "1" });
