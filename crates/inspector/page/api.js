@@ -36,10 +36,7 @@ export class ApiError extends Error {
 	}
 }
 
-/**
- * @param {string} path
- * @param {RequestInit} [init]
- */
+/** @param {string} path @param {RequestInit} [init] */
 async function send(path, init) {
 	const headers = { ...authorization(), ...(init?.body ? { "Content-Type": "application/json" } : {}) };
 	let response;
@@ -76,12 +73,7 @@ export const post = async (path, body) => (await send(path, { method: "POST", bo
 /** @param {string} path */
 export const remove = (path) => send(path, { method: "DELETE" });
 
-/**
- * Reads an event stream of JSON values.
- * @param {string} path
- * @param {RequestInit} [init]
- * @returns {AsyncGenerator<any>}
- */
+/** Reads an event stream of JSON values. @param {string} path @param {RequestInit} [init] @returns {AsyncGenerator<any>} */
 export async function* stream(path, init) {
 	for await (const data of events(await send(path, init))) yield JSON.parse(data);
 }

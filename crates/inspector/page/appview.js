@@ -7,14 +7,7 @@ import { message } from "./session.js";
 /** @param {Tool} tool @returns {string} */
 export const viewOf = (tool) => String(tool._meta?.ui?.resourceUri ?? tool._meta?.["ui/resourceUri"] ?? "");
 
-/**
- * Creates the view of a tool's result, if the tool has one.
- * @param {Context} context
- * @param {Session} session
- * @param {Tool} tool
- * @param {any} args
- * @param {any} result
- */
+/** Creates the view of a tool's result, if the tool has one. @param {Context} context @param {Session} session @param {Tool} tool @param {any} args @param {any} result */
 export function appView(context, session, tool, args, result) {
 	const uri = viewOf(tool);
 	if (!uri.startsWith("ui://")) return null;
@@ -48,13 +41,7 @@ async function open(session, uri, frames, args, result, body, note) {
 
 /** The host side of the messages with a view. What it says is not trusted. */
 class Bridge {
-	/**
-	 * @param {Session} session
-	 * @param {HTMLIFrameElement} frame
-	 * @param {string} frames
-	 * @param {{html: string, ui: any, args: any, result: any}} view
-	 * @param {(text: string) => void} note
-	 */
+	/** @param {Session} session @param {HTMLIFrameElement} frame @param {string} frames @param {{html: string, ui: any, args: any, result: any}} view @param {(text: string) => void} note */
 	constructor(session, frame, frames, view, note) {
 		this.session = session;
 		this.frame = frame;

@@ -6,10 +6,7 @@ import { contentBlock, data } from "./content.js";
 import { editor } from "./editor.js";
 import { settings } from "./settings.js";
 
-/**
- * Answers the requests that the settings answer.
- * @param {Record<string, any>} requests
- */
+/** Answers the requests that the settings answer. @param {Record<string, any>} requests */
 export function automatic(requests) {
 	/** @type {Record<string, any>} */
 	const answers = {};
@@ -31,12 +28,7 @@ export function automatic(requests) {
 /** @param {string} text @param {string} model @param {string} stopReason */
 const sampled = (text, model, stopReason) => ({ role: "assistant", content: { type: "text", text }, model, stopReason });
 
-/**
- * Shows the open questions of a call.
- * @param {Question} question
- * @param {{server: string, about: string}} origin
- * @returns {HTMLElement}
- */
+/** Shows the open questions of a call. @param {Question} question @param {{server: string, about: string}} origin @returns {HTMLElement} */
 export function questions(question, origin) {
 	/** @type {Record<string, any>} */
 	const answers = {};
@@ -51,7 +43,10 @@ export function questions(question, origin) {
 		const head = para("question-from", h("strong", null, origin.server), ` asks, for `, h("code", null, origin.about));
 		box.append(h("div", { class: "question", "data-key": key }, head, one(request, (answer) => answered(key, answer), question)));
 	}
-	queueMicrotask(() => /** @type {HTMLElement|null} */ (box.querySelector("input, textarea, select, button"))?.focus({ preventScroll: false }));
+	queueMicrotask(() => {
+		box.scrollIntoView({ block: "start" });
+		/** @type {HTMLElement|null} */ (box.querySelector("input, textarea, select") ?? box.querySelector("button"))?.focus({ preventScroll: true });
+	});
 	return box;
 }
 

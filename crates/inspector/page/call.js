@@ -3,16 +3,11 @@
 import { automatic } from "./ask.js";
 import { McpError } from "./mcp.js";
 import { message } from "./session.js";
-import { Signal } from "./store.js";
+import { perFrame, Signal } from "./store.js";
 
 /** A running or finished request. It outlives the view that shows it. */
 export class Call {
-	/**
-	 * @param {Session} session
-	 * @param {string} method
-	 * @param {Record<string, any>} params
-	 * @param {Options} [options]
-	 */
+	/** @param {Session} session @param {string} method @param {Record<string, any>} params @param {Options} [options] */
 	constructor(session, method, params, options = {}) {
 		this.session = session;
 		this.method = method;
@@ -35,6 +30,7 @@ export class Call {
 		/** @type {TaskRecord|null} */
 		this.task = null;
 		this.changes = new Signal(0);
+		this.soon = perFrame(() => this.changed());
 		this.controller = new AbortController();
 		this.done = this.run(options);
 	}
@@ -73,8 +69,9 @@ export class Call {
 	/** @param {any} notification */
 	notified(notification) {
 		this.notices++;
-		if (notification.method === "notifications/progress") this.progress = notification.params ?? null;
-		this.changed();
+		if (notification.method !== "notifications/progress") return;
+		this.progress = notification.params ?? null;
+		this.soon();
 	}
 
 	/** Asks the user for what cannot be answered from the settings. @param {Record<string, any>} requests */

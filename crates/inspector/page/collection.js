@@ -6,10 +6,7 @@ import { stored } from "./store.js";
 /** @type {Signal<Saved[]>} */
 export const collection = stored("collection", /** @type {Saved[]} */ ([]), localStorage);
 
-/**
- * Adds a call; the values of the last result become its expectations.
- * @param {{target: string, tool: string, text: string, result: any}} call
- */
+/** Adds a call; the values of the last result become its expectations. @param {{target: string, tool: string, text: string, result: any}} call */
 export function addToCollection({ target, tool, text, result }) {
 	const same = collection.value.filter((one) => one.tool === tool).length;
 	/** @type {Saved} */
@@ -44,11 +41,7 @@ function string(text) {
 /** @param {string} name */
 const key = (name) => (/^[\w-]+$/.test(name) ? name : string(name));
 
-/**
- * Writes a JSON value as TOML; nothing if it has a null, which TOML lacks.
- * @param {JsonNode} node
- * @returns {string|null}
- */
+/** Writes a JSON value as TOML; nothing if it has a null, which TOML lacks. @param {JsonNode} node @returns {string|null} */
 export function toml(node) {
 	switch (node.kind) {
 		case "null": return null;
@@ -67,11 +60,7 @@ export function toml(node) {
 	}
 }
 
-/**
- * The collection as a file.
- * @param {Saved[]} calls
- * @returns {string}
- */
+/** The collection as a file. @param {Saved[]} calls @returns {string} */
 export function collectionFile(calls) {
 	const target = calls[0]?.target ?? "";
 	const lines = [`target = ${string(target)}`];

@@ -26,12 +26,7 @@ const VIDEO = /^video\//i;
 const MARKDOWN = /^text\/(x-)?markdown/i;
 const JSON_TYPE = /^application\/(.*\+)?json/i;
 
-/**
- * Shows one content block.
- * @param {any} block
- * @param {JsonNode|undefined} [node] The block as it was sent.
- * @returns {HTMLElement}
- */
+/** Shows one content block. @param {any} block @param {JsonNode|undefined} [node] The block as it was sent. @returns {HTMLElement} */
 export function contentBlock(block, node) {
 	const marks = annotations(block?.annotations);
 	const shown = kind(block, node);

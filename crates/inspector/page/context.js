@@ -75,12 +75,12 @@ export class Context {
 
 	/** @param {Session} session @param {string} revision */
 	async reconnect(session, revision) {
-		session.update(await post(`api/targets/${encodeURIComponent(session.id)}/connect`, { revision }));
+		session.update(await post(`${session.path}/connect`, { revision }));
 	}
 
 	/** @param {Session} session */
 	async remove(session) {
-		await remove(`api/targets/${encodeURIComponent(session.id)}`);
+		await remove(session.path);
 		this.removed.add(session.id);
 		session.close();
 		this.sessions.value = this.sessions.value.filter((other) => other !== session);

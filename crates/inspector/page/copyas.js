@@ -71,11 +71,7 @@ export function asRust(target, request) {
 	].join("\n");
 }
 
-/**
- * A menu to copy a request.
- * @param {Session} session
- * @param {() => Asked} request
- */
+/** A menu to copy a request. @param {Session} session @param {() => Asked} request */
 export function copyMenu(session, request) {
 	const select = h("select", { "aria-label": "Copy the request", class: "quiet" }, ...["copy as…", "couplet call", "curl", "Rust test", "JSON message"].map((one) => h("option", null, one)));
 	select.addEventListener("change", () => {

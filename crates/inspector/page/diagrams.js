@@ -133,7 +133,7 @@ export class SequenceView extends Diagram {
 			svg("line", { x1: start, x2: end, y1: y, y2: y }),
 			svg("path", { d: `M${end} ${y} l${-7 * sign} -3.5 v7 z` }),
 			svg("text", { x: (start + end) / 2, y: y - 4, "text-anchor": "middle", class: "label" }, plain(label)),
-			entry.what === "answer" ? svg("text", { x: server + 12, y: y + 3, class: "time" }, duration(entry.duration)) : null);
+			entry.what === "answer" ? svg("text", { x: server + 22, y: y + 3, class: "time" }, duration(entry.duration)) : null);
 	}
 }
 
@@ -184,17 +184,18 @@ export class WaterfallView extends Diagram {
 
 const TOKENS = ["--text", "--faint", "--line", "--back", "--accent", "--ok", "--bad", "--warn", "--info"];
 
-/**
- * Serializes a drawing with its colours, so that it looks the same elsewhere.
- * @param {SVGElement} drawing
- */
+/** Serializes a drawing with its colours, so that it looks the same elsewhere. @param {SVGElement} drawing */
 export function exportSvg(drawing) {
-	const look = getComputedStyle(document.documentElement);
-	const value = (/** @type {string} */ name) => look.getPropertyValue(name).trim();
+	const probe = document.body.appendChild(h("i", null));
+	const value = (/** @type {string} */ name) => {
+		probe.style.color = `var(${name})`;
+		return getComputedStyle(probe).color;
+	};
 	const rules = `svg{background:${value("--back")};font:12px system-ui,sans-serif}` +
 		`:root{${TOKENS.map((name) => `${name}:${value(name)}`).join(";")}}` +
 		"text{fill:var(--text);font-size:11px}.time{fill:var(--faint)}.head{font-weight:600}.lane{stroke:var(--line)}.hit{fill:none}.cover{fill:var(--back)}" +
 		".arrow line{stroke:var(--text)}.arrow path{fill:var(--text)}.answer line{stroke-dasharray:4 3}.notice line{stroke:var(--faint)}.error line{stroke:var(--bad)}.span,.fill{fill:var(--accent)}";
+	probe.remove();
 	const style = svg("style", {}, rules);
 	drawing.prepend(style);
 	const text = new XMLSerializer().serializeToString(drawing);

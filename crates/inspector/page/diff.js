@@ -2,12 +2,7 @@
 
 const MAX_LINES = 2000;
 
-/**
- * Compares two texts.
- * @param {string} before
- * @param {string} after
- * @returns {DiffLine[]}
- */
+/** Compares two texts. @param {string} before @param {string} after @returns {DiffLine[]} */
 export function diff(before, after) {
 	const a = before.split("\n");
 	const b = after.split("\n");

@@ -17,11 +17,7 @@ export function h(tag, props, ...children) {
 	return element;
 }
 
-/**
- * @param {HTMLElement} element
- * @param {string} name
- * @param {any} value
- */
+/** @param {HTMLElement} element @param {string} name @param {any} value */
 function set(element, name, value) {
 	if (value === undefined || value === null || value === false) return;
 	if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -32,17 +28,22 @@ function set(element, name, value) {
 	else /** @type {any} */ (element)[name] = value;
 }
 
-/**
- * Appends children; strings become text nodes in which hidden characters are visible.
- * @param {Node} parent
- * @param {Child[]} children
- */
+/** Appends children; strings become text nodes in which hidden characters are visible. @param {Node} parent @param {Child[]} children */
 export function append(parent, children) {
 	for (const child of children) {
 		if (child === null || child === undefined || child === false) continue;
 		if (Array.isArray(child)) append(parent, child);
 		else parent.appendChild(child instanceof Node ? child : visible(child));
 	}
+}
+
+/** @param {Child} title @param {...Child} after */
+export const heading = (title, ...after) => h("div", { class: "heading" }, h("h2", null, title), ...after);
+
+/** Creates a table. @param {Child[][]} rows @param {string[]} [head] */
+export function table(rows, head) {
+	const line = (/** @type {"td"|"th"} */ tag, /** @type {Child[]} */ cells) => h("tr", null, ...cells.map((cell) => h(tag, null, cell)));
+	return h("table", { class: "grid" }, head ? h("thead", null, line("th", head)) : null, h("tbody", null, ...rows.map((row) => line("td", row))));
 }
 
 /** Shows what is between backticks as code. @param {unknown} text @returns {Child} */
@@ -57,23 +58,13 @@ export const span = (name, ...children) => h("span", name ? { class: name } : nu
 /** @param {string} name @param {...Child} children */
 export const para = (name, ...children) => h("p", name ? { class: name } : null, ...children);
 
-/**
- * Replaces the children of an element.
- * @param {Element} element
- * @param {...Child} children
- */
+/** Replaces the children of an element. @param {Element} element @param {...Child} children */
 export function fill(element, ...children) {
 	element.replaceChildren();
 	append(element, children);
 }
 
-/**
- * Creates an SVG element.
- * @param {string} tag
- * @param {Record<string, string|number>} attributes
- * @param {...Child} children
- * @returns {SVGElement}
- */
+/** Creates an SVG element. @param {string} tag @param {Record<string, string|number>} attributes @param {...Child} children @returns {SVGElement} */
 export function svg(tag, attributes, ...children) {
 	const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
 	for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
@@ -81,50 +72,27 @@ export function svg(tag, attributes, ...children) {
 	return element;
 }
 
-/**
- * Creates a button.
- * @param {string} label
- * @param {(event: MouseEvent) => void} onclick
- * @param {Record<string, any>} [props]
- */
+/** Creates a button. @param {string} label @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} [props] */
 export function button(label, onclick, props) {
 	return h("button", { type: "button", onclick, ...props }, label);
 }
 
-/**
- * Creates a small label.
- * @param {string} text
- * @param {string} [kind] One of `ok`, `warn`, `bad`, `info`.
- * @param {string} [title]
- */
+/** Creates a small label. @param {string} text @param {string} [kind] One of `ok`, `warn`, `bad`, `info`. @param {string} [title] */
 export function badge(text, kind = "", title) {
 	return h("span", { class: `badge ${kind}`, title }, text);
 }
 
-/**
- * Creates the content of a panel that has nothing to show.
- * @param {string} what
- * @param {...Child} how
- */
+/** Creates the content of a panel that has nothing to show. @param {string} what @param {...Child} how */
 export function empty(what, ...how) {
 	return h("div", { class: "empty" }, h("p", { class: "empty-what" }, ticks(what)), how.length ? h("p", null, ...how.map((one) => (typeof one === "string" ? ticks(one) : one))) : null);
 }
 
-/**
- * Creates a section with a small heading.
- * @param {Child} title
- * @param {...Child} children
- */
+/** Creates a section with a small heading. @param {Child} title @param {...Child} children */
 export function section(title, ...children) {
 	return h("section", { class: "section" }, h("h3", null, title), ...children);
 }
 
-/**
- * Offers a file for download.
- * @param {string} name
- * @param {string|Blob} content
- * @param {string} [type]
- */
+/** Offers a file for download. @param {string} name @param {string|Blob} content @param {string} [type] */
 export function download(name, content, type = "text/plain") {
 	const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
 	const link = h("a", { href: url, download: name });
@@ -134,11 +102,7 @@ export function download(name, content, type = "text/plain") {
 	setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/**
- * Copies a text to the clipboard and reports it.
- * @param {string} text
- * @param {string} [what]
- */
+/** Copies a text to the clipboard and reports it. @param {string} text @param {string} [what] */
 export async function copy(text, what = "copied") {
 	try {
 		await navigator.clipboard.writeText(text);
@@ -155,11 +119,7 @@ export async function copy(text, what = "copied") {
 /** @type {ReturnType<typeof setTimeout>|undefined} */
 let hiding;
 
-/**
- * Shows a short report at the foot of the page, which screen readers announce.
- * @param {string} text
- * @param {string} [kind]
- */
+/** Shows a short report at the foot of the page, which screen readers announce. @param {string} text @param {string} [kind] */
 export function say(text, kind = "") {
 	const line = document.getElementById("say");
 	if (!line) return;

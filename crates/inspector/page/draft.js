@@ -71,13 +71,7 @@ export function start(schema) {
 	return pretty(parse(write(value ?? {})));
 }
 
-/**
- * Returns a value with the defaults and constants of a schema, or nothing.
- * @param {any} schema
- * @param {any} root
- * @param {number} depth
- * @returns {any}
- */
+/** Returns a value with the defaults and constants of a schema, or nothing. @param {any} schema @param {any} root @param {number} depth @returns {any} */
 export function skeleton(schema, root, depth) {
 	const resolved = resolve(schema, root);
 	if (resolved.default !== undefined) return resolved.default;
@@ -94,11 +88,7 @@ export function skeleton(schema, root, depth) {
 	return value;
 }
 
-/**
- * Returns the text of a new value of a schema, for an added item or a chosen alternative.
- * @param {any} schema
- * @param {any} root
- */
+/** Returns the text of a new value of a schema, for an added item or a chosen alternative. @param {any} schema @param {any} root */
 export function fresh(schema, root) {
 	const resolved = resolve(schema, root);
 	const value = skeleton(resolved, root, 0);

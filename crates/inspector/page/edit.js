@@ -1,6 +1,6 @@
 // Changes to a JSON text that leave the rest of it as it was written.
 
-import { parse } from "./json.js";
+import { parse, pretty } from "./json.js";
 
 /**
  * Sets the value at a path and returns the new text. Missing parents are created.
@@ -21,14 +21,17 @@ export function setAt(text, path, value) {
 		if (!next) return insert(source, node, typeof name === "number" ? null : name, inner());
 		node = next;
 	}
-	return splice(source, node.start, node.end, value);
+	return splice(source, node.start, node.end, laidOut(source, node.start, value, ""));
 }
 
-/**
- * Removes the value at a path, if there is one, and returns the new text.
- * @param {string} text
- * @param {Path} path
- */
+/** A container is written in lines if the text around it is. @param {string} source @param {number} at @param {string} value @param {string} more */
+function laidOut(source, at, value, more) {
+	if (!source.includes("\n") || !/^[[{]/.test(value)) return value;
+	const indent = /^[ \t]*/.exec(source.slice(source.lastIndexOf("\n", at - 1) + 1, at))?.[0] ?? "";
+	return pretty(parse(value), indent + more);
+}
+
+/** Removes the value at a path, if there is one, and returns the new text. @param {string} text @param {Path} path */
 export function removeAt(text, path) {
 	const root = parse(text.trim() ? text : "{}");
 	const parent = root.at(path.slice(0, -1));
@@ -59,16 +62,11 @@ function nested(path, value) {
 	return typeof name === "number" ? `[${nested(rest, value)}]` : `{ ${JSON.stringify(name)}: ${nested(rest, value)} }`;
 }
 
-/**
- * Adds a member or an item at the end of a container, in the style of the others.
- * @param {string} source
- * @param {JsonNode} parent
- * @param {string|null} name
- * @param {string} value
- */
+/** Adds a member or an item at the end of a container, in the style of the others. @param {string} source @param {JsonNode} parent @param {string|null} name @param {string} value */
 function insert(source, parent, name, value) {
-	const member = name === null ? value : `${JSON.stringify(name)}: ${value}`;
 	const last = parent.items.at(-1);
+	const shown = laidOut(source, last?.start ?? parent.start, value, last ? "" : "  ");
+	const member = name === null ? shown : `${JSON.stringify(name)}: ${shown}`;
 	if (last) {
 		const first = parent.kind === "object" ? parent.keys[0].start : parent.items[0].start;
 		const gap = source.slice(parent.start + 1, first);

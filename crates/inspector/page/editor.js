@@ -3,11 +3,7 @@
 import { div, fill, h } from "./dom.js";
 import { Form } from "./form.js";
 
-/**
- * Creates the editor of a draft.
- * @param {Draft} draft
- * @param {string} label
- */
+/** Creates the editor of a draft. @param {Draft} draft @param {string} label */
 export function editor(draft, label) {
 	const form = new Form(draft);
 	const area = h("textarea", { class: "json-text mono", spellcheck: false, "aria-label": `${label} as JSON`, value: draft.text });

@@ -2,11 +2,7 @@
 
 import { ApiError, stream } from "./api.js";
 
-/**
- * Reads the feed for ever and reconnects after failures.
- * @param {(event: FeedEvent) => void} onEvent
- * @param {(problem: string|null) => void} onProblem
- */
+/** Reads the feed for ever and reconnects after failures. @param {(event: FeedEvent) => void} onEvent @param {(problem: string|null) => void} onProblem */
 export async function readFeed(onEvent, onProblem) {
 	let after = 0;
 	let wait = 500;

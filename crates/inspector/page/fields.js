@@ -30,18 +30,13 @@ export function textField(place) {
 	const control = type === "text" && !schema.format
 		? h("textarea", { id, rows: 1, spellcheck: false, placeholder: hint(schema) })
 		: h("input", { id, type: type === "password" ? "password" : "text", inputMode: type === "email" || type === "url" ? type : "text", spellcheck: false, autocomplete: "off", placeholder: hint(schema) || schema.format || "" });
-	const grow = () => { if (control instanceof HTMLTextAreaElement) control.rows = Math.min(12, control.value.split("\n").length); };
-	control.addEventListener("input", () => {
-		grow();
-		put(place, control.value === "" && !required ? null : JSON.stringify(control.value));
-	});
+	control.addEventListener("input", () => put(place, control.value === "" && !required ? null : JSON.stringify(control.value)));
 	return {
 		element: control, control,
 		sync() {
 			const node = nodeOf(place);
-			const text = node?.kind === "string" ? node.value : node ? node.raw : "";
+			const text = node?.kind === "string" ? node.value : node && node.kind !== "null" ? node.raw : "";
 			if (control.value !== text) control.value = text;
-			grow();
 		},
 	};
 }
@@ -88,7 +83,6 @@ export function booleanField(place) {
 		sync() {
 			const node = nodeOf(place);
 			control.checked = node?.raw === "true";
-			control.indeterminate = !node;
 			state.textContent = node ? node.raw : place.schema.default === undefined ? "not set" : `not set, default ${place.schema.default}`;
 			clear.hidden = !node || place.required;
 		},

@@ -2,11 +2,7 @@
 
 export const KEYS = ["method", "name", "status", "dir", "dur", "size", "kind", "id", "target", "text"];
 
-/**
- * Splits a filter into words. Quotes keep spaces.
- * @param {string} text
- * @returns {{key: string, value: string, not: boolean}[]}
- */
+/** Splits a filter into words. Quotes keep spaces. @param {string} text @returns {{key: string, value: string, not: boolean}[]} */
 export function words(text) {
 	const found = [];
 	for (const match of text.matchAll(/(-)?(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))/gi)) {
@@ -21,11 +17,7 @@ export function words(text) {
 
 const UNITS = { us: 0.001, µs: 0.001, ms: 1, s: 1000, m: 60_000, b: 1, kb: 1024, mb: 1024 * 1024 };
 
-/**
- * Parses `>5ms`, `<=1kb` or `3` as a comparison.
- * @param {string} text
- * @returns {((value: number|null) => boolean)|null}
- */
+/** Parses `>5ms`, `<=1kb` or `3` as a comparison. @param {string} text @returns {((value: number|null) => boolean)|null} */
 export function comparison(text) {
 	const match = /^(<=|>=|<|>|=)?(\d+(?:\.\d+)?)([a-zµ]*)$/i.exec(text);
 	if (!match) return null;
@@ -73,11 +65,7 @@ function test(key, value) {
 	}
 }
 
-/**
- * Makes a test of timeline entries from a filter. Words of one key are alternatives, other words must all match.
- * @param {string} text
- * @returns {{test: Test, problems: string[]}}
- */
+/** Makes a test of timeline entries from a filter. Words of one key are alternatives, other words must all match. @param {string} text @returns {{test: Test, problems: string[]}} */
 export function filter(text) {
 	/** @type {Map<string, Test[]>} */
 	const groups = new Map();

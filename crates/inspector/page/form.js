@@ -48,15 +48,7 @@ export class Form {
 		}
 	}
 
-	/**
-	 * Makes the field of a schema.
-	 * @param {any} schema
-	 * @param {Path} path
-	 * @param {boolean} required
-	 * @param {number} depth
-	 * @param {boolean} [nullable]
-	 * @returns {Field}
-	 */
+	/** Makes the field of a schema. @param {any} schema @param {Path} path @param {boolean} required @param {number} depth @param {boolean} [nullable] @returns {Field} */
 	make(schema, path, required, depth, nullable = false) {
 		const root = this.draft.schema;
 		const resolved = resolve(schema, root);
@@ -79,14 +71,7 @@ export class Form {
 		}
 	}
 
-	/**
-	 * A row: label, field, description, message.
-	 * @param {string} name
-	 * @param {any} schema
-	 * @param {Path} path
-	 * @param {boolean} required
-	 * @param {number} depth
-	 */
+	/** A row: label, field, description, message. @param {string} name @param {any} schema @param {Path} path @param {boolean} required @param {number} depth */
 	row(name, schema, path, required, depth) {
 		const resolved = resolve(schema, this.draft.schema);
 		const field = this.make(schema, path, required, depth);
@@ -130,7 +115,7 @@ export class Form {
 			}
 			if (!rows) {
 				rows = names.map((name) => this.row(name, schema.properties[name], [...path, name], !!schema.required?.includes(name), depth + 1));
-				const none = depth === 0 && !names.length && schema.additionalProperties === undefined ? para("faint", "No arguments.") : null;
+				const none = depth === 0 && !names.length && !extras ? para("faint", "No arguments.") : null;
 				fill(body, none, ...rows.map((row) => row.element), extras?.element, depth && !required && typeof path.at(-1) !== "number" ? clear : null);
 			}
 			for (const row of rows) row.sync();

@@ -13,11 +13,7 @@ const FORMATS = {
 	"json-pointer": /^(\/([^~/]|~[01])*)*$/,
 };
 
-/**
- * Returns whether a string has a format. Unknown formats are annotations and always match.
- * @param {string} format
- * @param {string} value
- */
+/** Returns whether a string has a format. Unknown formats are annotations and always match. @param {string} format @param {string} value */
 export function matchesFormat(format, value) {
 	if (format === "uri" || format === "url" || format === "iri") return URL.canParse(value);
 	if (format === "date" || format === "date-time") return FORMATS[format].test(value) && isDay(value.slice(0, 10));
@@ -30,12 +26,7 @@ function isDay(day) {
 	return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }
 
-/**
- * Compiles a pattern of a server, unless it could take for ever: a repeated group that repeats inside or has
- * alternatives.
- * @param {string} pattern
- * @returns {RegExp|null}
- */
+/** Compiles a pattern of a server, unless it could take for ever: a repeated group that repeats inside or has alternatives. @param {string} pattern @returns {RegExp|null} */
 export function safePattern(pattern) {
 	if (pattern.length > 1000 || /\((?:[^()\\]|\\.)*(?:[+*|]|\{\d+,)(?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,)/.test(pattern)) return null;
 	if (/\)[^()]*\)(?:[+*]|\{\d+,)/.test(pattern) || /\\\d/.test(pattern)) return null;

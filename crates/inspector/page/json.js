@@ -15,11 +15,7 @@ export class Raw {
 
 /** A JSON value with its place in the source text. */
 export class JsonNode {
-	/**
-	 * @param {Kind} kind
-	 * @param {string} source
-	 * @param {number} start
-	 */
+	/** @param {Kind} kind @param {string} source @param {number} start */
 	constructor(kind, source, start) {
 		this.kind = kind;
 		this.source = source;
@@ -46,11 +42,7 @@ export class JsonNode {
 		return this.keys.map((key) => /** @type {string} */ (key.value));
 	}
 
-	/**
-	 * Returns a member or an item. The last of several members with one name counts, as in `JSON.parse`.
-	 * @param {string|number} name
-	 * @returns {JsonNode|undefined}
-	 */
+	/** Returns a member or an item. The last of several members with one name counts, as in `JSON.parse`. @param {string|number} name @returns {JsonNode|undefined} */
 	get(name) {
 		if (this.kind === "array") return this.items[Number(name)];
 		const quoted = JSON.stringify(name);
@@ -83,12 +75,7 @@ export class JsonError extends Error {
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const STRING = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 
-/**
- * Parses a JSON text.
- * @param {string} source
- * @returns {JsonNode}
- * @throws {JsonError}
- */
+/** Parses a JSON text. @param {string} source @returns {JsonNode} @throws {JsonError} */
 export function parse(source) {
 	let at = 0;
 	/** @param {string} message @returns {never} */
@@ -182,10 +169,7 @@ export function parse(source) {
 	return node;
 }
 
-/**
- * Parses a JSON text, or returns nothing if it is invalid.
- * @param {string} source
- */
+/** Parses a JSON text, or returns nothing if it is invalid. @param {string} source */
 export function tryParse(source) {
 	try {
 		return parse(source);
@@ -194,11 +178,7 @@ export function tryParse(source) {
 	}
 }
 
-/**
- * Writes a value as JSON; `Raw` and `JsonNode` are written as they stand.
- * @param {any} value
- * @returns {string}
- */
+/** Writes a value as JSON; `Raw` and `JsonNode` are written as they stand. @param {any} value @returns {string} */
 export function write(value) {
 	if (value instanceof Raw) return value.text;
 	if (value instanceof JsonNode) return value.raw;
@@ -210,12 +190,7 @@ export function write(value) {
 	return JSON.stringify(value ?? null);
 }
 
-/**
- * Writes a node with line breaks, without changing spelling and order.
- * @param {JsonNode} node
- * @param {string} [indent]
- * @returns {string}
- */
+/** Writes a node with line breaks, without changing spelling and order. @param {JsonNode} node @param {string} [indent] @returns {string} */
 export function pretty(node, indent = "") {
 	if (!node.items.length) return node.kind === "object" ? "{}" : node.kind === "array" ? "[]" : node.raw;
 	const inner = `${indent}  `;

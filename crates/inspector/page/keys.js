@@ -23,10 +23,7 @@ export const KEYS = [
 /** @param {EventTarget|null} target */
 const isTyping = (target) => target instanceof HTMLElement && (target.matches("input:not([type=checkbox]), textarea, select") || target.isContentEditable);
 
-/**
- * @param {Context} context
- * @param {Shell} shell
- */
+/** @param {Context} context @param {Shell} shell */
 export function bindKeys(context, shell) {
 	addEventListener("keydown", (event) => {
 		const command = event.ctrlKey || event.metaKey;

@@ -5,10 +5,7 @@ import { go, route } from "./router.js";
 import { Scope } from "./store.js";
 import { VirtualList } from "./vlist.js";
 
-/**
- * Creates a filterable list.
- * @param {{label: string, placeholder: string, onOpen: (item: Item) => void, none: () => HTMLElement}} options
- */
+/** Creates a filterable list. @param {{label: string, placeholder: string, onOpen: (item: Item) => void, none: () => HTMLElement}} options */
 export function nameList(options) {
 	/** @type {Item[]} */
 	let all = [];
@@ -68,13 +65,7 @@ function render(row, item) {
 	fill(row, h("span", { class: "row-label", title: item.title }, item.label), ...marks);
 }
 
-/**
- * Creates the view of a panel with a list, whose open item is shown in the columns.
- * @template T
- * @param {Context} context
- * @param {ListPanel<T>} panel
- * @returns {View}
- */
+/** Creates the view of a panel with a list, whose open item is shown in the columns. @template T @param {Context} context @param {ListPanel<T>} panel @returns {View} */
 export function listPanel(context, panel) {
 	const session = context.session.value;
 	const main = div("main-inner");

@@ -3,15 +3,13 @@
 
 import { div, h, para, span } from "./dom.js";
 
-/**
- * Shows a Markdown text.
- * @param {string} source
- * @returns {HTMLElement}
- */
+/** Shows a Markdown text. @param {string} source @returns {HTMLElement} */
 export function markdown(source) {
 	const out = div("markdown");
 	const lines = source.replaceAll("\r\n", "\n").split("\n");
-	for (let i = 0; i < lines.length;) i = block(lines, i, out);
+	const front = lines[0] === "---" ? lines.indexOf("---", 1) : -1;
+	if (front > 0) out.append(h("pre", { class: "mono code" }, lines.slice(1, front).join("\n")));
+	for (let i = front + 1; i < lines.length;) i = block(lines, i, out);
 	return out;
 }
 
@@ -84,8 +82,7 @@ function table(lines, i, out) {
 	const body = h("tbody", null);
 	let to = i + 2;
 	for (; to < lines.length && lines[to].includes("|"); to++) body.append(h("tr", null, ...cells(lines[to]).map((cell) => h("td", null, ...inline(cell)))));
-	const head = h("thead", null, h("tr", null, ...cells(lines[i]).map((cell) => h("th", null, ...inline(cell)))));
-	out.append(h("table", { class: "grid" }, head, body));
+	out.append(h("table", { class: "grid" }, h("thead", null, h("tr", null, ...cells(lines[i]).map((cell) => h("th", null, ...inline(cell))))), body));
 	return to;
 }
 

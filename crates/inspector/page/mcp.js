@@ -25,10 +25,7 @@ export class McpError extends Error {
 
 /** A client of one endpoint. */
 export class McpClient {
-	/**
-	 * @param {string} url
-	 * @param {{version: string, logLevel: () => string|null, onMessage?: (dir: "out"|"in", text: string) => void}} settings
-	 */
+	/** @param {string} url @param {{version: string, logLevel: () => string|null, onMessage?: (dir: "out"|"in", text: string) => void}} settings */
 	constructor(url, settings) {
 		this.url = url;
 		this.settings = settings;
@@ -115,13 +112,7 @@ export class McpClient {
 		throw new McpError("the connection ended before the answer", null);
 	}
 
-	/**
-	 * Sends a request and answers its rounds until the result is complete.
-	 * @param {string} method
-	 * @param {Record<string, any>} params
-	 * @param {Options} [options]
-	 * @returns {Promise<Answer>}
-	 */
+	/** Sends a request and answers its rounds until the result is complete. @param {string} method @param {Record<string, any>} params @param {Options} [options] @returns {Promise<Answer>} */
 	async request(method, params, options = {}) {
 		const start = performance.now();
 		/** @type {Record<string, any>} */
@@ -141,13 +132,7 @@ export class McpClient {
 		throw new McpError(`the server asked for input more than ${MAX_ROUNDS} times`, null);
 	}
 
-	/**
-	 * Lists everything, page by page.
-	 * @param {string} method
-	 * @param {string} member
-	 * @param {(items: any[]) => void} [onPage]
-	 * @returns {Promise<any[]>}
-	 */
+	/** Lists everything, page by page. @param {string} method @param {string} member @param {(items: any[]) => void} [onPage] @returns {Promise<any[]>} */
 	async list(method, member, onPage) {
 		/** @type {any[]} */
 		let items = [];
@@ -162,12 +147,7 @@ export class McpClient {
 		return items;
 	}
 
-	/**
-	 * Listens to notifications until the signal aborts or the server ends it.
-	 * @param {any} notifications
-	 * @param {(notification: any) => void} onNotification
-	 * @param {AbortSignal} signal
-	 */
+	/** Listens to notifications until the signal aborts or the server ends it. @param {any} notifications @param {(notification: any) => void} onNotification @param {AbortSignal} signal */
 	async listen(notifications, onNotification, signal) {
 		const task = notifications.taskIds !== undefined;
 		await this.send("subscriptions/listen", { notifications }, { onNotification, signal, task });
@@ -177,10 +157,7 @@ export class McpClient {
 /** @param {string} method */
 const named = (method) => /^(tools\/call|prompts\/get|resources\/read|tasks\/(get|update|cancel))$/.test(method);
 
-/**
- * Encodes the value of a header, as revision 2026-07-28 requires.
- * @param {string} value
- */
+/** Encodes the value of a header, as revision 2026-07-28 requires. @param {string} value */
 export function headerValue(value) {
 	if (/^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)) return value;
 	let bytes = "";
@@ -188,12 +165,7 @@ export function headerValue(value) {
 	return `=?base64?${btoa(bytes)}?=`;
 }
 
-/**
- * Returns the headers for the arguments that the tool's schema marks with `x-mcp-header`.
- * @param {any} schema
- * @param {any} args
- * @returns {Record<string, string>}
- */
+/** Returns the headers for the arguments that the tool's schema marks with `x-mcp-header`. @param {any} schema @param {any} args @returns {Record<string, string>} */
 export function paramHeaders(schema, args) {
 	/** @type {Record<string, string>} */
 	const headers = {};

@@ -7,12 +7,7 @@ import { settings } from "./settings.js";
 
 const MAX = 50;
 
-/**
- * Ranks a label for a search: nothing if it does not match.
- * @param {string} label
- * @param {string} search
- * @returns {number|null}
- */
+/** Ranks a label for a search: nothing if it does not match. @param {string} label @param {string} search @returns {number|null} */
 export function rank(label, search) {
 	const name = label.toLowerCase();
 	if (!search) return 0;

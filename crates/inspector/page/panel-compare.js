@@ -1,7 +1,7 @@
 // The same request in all revisions, side by side, with the differences marked.
 
 import { post } from "./api.js";
-import { badge, button, div, empty, fill, h, para, span } from "./dom.js";
+import { badge, button, div, empty, fill, h, heading, para, span } from "./dom.js";
 import { Draft } from "./draft.js";
 import { duration } from "./format.js";
 import { parse, pointer, tryParse, write } from "./json.js";
@@ -47,7 +47,7 @@ export const comparePanel = {
 			fill(out, para("faint", "asking in every revision…"));
 			try {
 				const params = method === "tools/call" ? { name: pick.value, arguments: JSON.parse(args.value || "{}") } : {};
-				({ columns } = await post(`api/targets/${encodeURIComponent(session.id)}/compare`, { method, params }));
+				({ columns } = await post(`${session.path}/compare`, { method, params }));
 				draw();
 			} catch (error) {
 				fill(out, para("bad", message(error)));
@@ -63,7 +63,7 @@ export const comparePanel = {
 			fill(out, empty("Not run yet.", "The request is sent over a new connection in each revision; what differs is marked."));
 		};
 		show();
-		fill(main, div("heading", h("h2", null, "Compare revisions"), pick, button("Run in all", run, { class: "primary", title: "Ctrl+↵" }), what), args, out);
+		fill(main, heading("Compare revisions", pick, button("Run in all", run, { class: "primary", title: "Ctrl+↵" }), what), args, out);
 		return { main, route: () => { if ((route.value.rest[0] ?? "tools/list") !== tool) show(); }, primary: run };
 	},
 };
@@ -78,7 +78,7 @@ function table(columns, requests) {
 	const present = nodes.filter((_, i) => requests || columns[i].answer);
 	const marks = differences(present);
 	return div("columns-five", ...columns.map((column, i) => div("column",
-		h("h3", null, span("mono", column.revision), span("", span("faint", `${duration(column.ms)} `), badge(column.ok ? "ok" : "error", column.ok ? "ok" : "bad"))),
+		h("h3", null, span("mono", column.revision), span("result-state", span("faint", duration(column.ms)), badge(column.ok ? "ok" : "error", column.ok ? "ok" : "bad"))),
 		column.error ? para("bad", column.error) : null,
-		present.includes(nodes[i]) ? tree(nodes[i], { open: 6, marks: marks[present.indexOf(nodes[i])] }) : null)));
+		present.includes(nodes[i]) ? tree(nodes[i], { open: 3, marks: marks[present.indexOf(nodes[i])] }) : null)));
 }

@@ -1,7 +1,7 @@
 // Lint: findings about the server's definitions, each with its place.
 
 import { post } from "./api.js";
-import { badge, button, div, empty, fill, h, para, ticks } from "./dom.js";
+import { badge, button, div, empty, fill, heading, para, span, table, ticks } from "./dom.js";
 import { go } from "./router.js";
 import { message } from "./session.js";
 import { Scope } from "./store.js";
@@ -26,7 +26,7 @@ export const lintPanel = {
 		const run = async () => {
 			fill(main, para("faint", "checking…"));
 			try {
-				session.lint.value = (await post(`api/targets/${encodeURIComponent(session.id)}/lint`)).findings;
+				session.lint.value = (await post(`${session.path}/lint`)).findings;
 			} catch (error) {
 				fill(main, para("bad", message(error)), button("try again", run));
 			}
@@ -45,10 +45,9 @@ function report(session, run) {
 	const found = [...(session.lint.value ?? [])].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
 	const counts = order.map((one) => [one, found.filter((finding) => finding.severity === one).length]);
 	return [
-		div("heading", h("h2", null, "Lint"), ...counts.map(([one, count]) => (count ? badge(`${count} ${one}${Number(count) > 1 ? "s" : ""}`, KINDS[one]) : null)), button("check again", run)),
-		found.length ? h("table", { class: "grid" }, h("thead", null, h("tr", null, ...["", "finding", "where", "rule"].map((one) => h("th", null, one)))),
-			h("tbody", null, ...found.map((one) => h("tr", null, h("td", null, badge(one.severity, KINDS[one.severity])), h("td", null, ticks(one.message), one.fix ? div("faint", "fix: ", ticks(one.fix)) : null),
-				h("td", null, place(one), one.path ? div("mono faint", one.path) : null), h("td", { class: "mono faint" }, one.rule))))) : para("ok", "✓ Nothing was found."),
+		heading("Lint", ...counts.map(([one, count]) => (count ? badge(`${count} ${one}${Number(count) > 1 ? "s" : ""}`, KINDS[one]) : null)), button("check again", run)),
+		found.length ? table(found.map((one) => [badge(one.severity, KINDS[one.severity]), div("", ticks(one.message), one.fix ? div("faint", "fix: ", ticks(one.fix)) : null),
+			div("", place(one), one.path ? div("mono faint", one.path) : null), span("mono faint", one.rule)]), ["severity", "finding", "where", "rule"]) : para("ok", "✓ Nothing was found."),
 	];
 }
 

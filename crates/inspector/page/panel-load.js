@@ -1,7 +1,7 @@
 // Load: many calls of one tool, with a histogram of their latencies.
 
 import { stream } from "./api.js";
-import { badge, button, div, download, empty, fill, h, para, svg } from "./dom.js";
+import { badge, button, div, download, empty, fill, h, heading, para, svg, table } from "./dom.js";
 import { exportSvg } from "./diagrams.js";
 import { Draft } from "./draft.js";
 import { duration } from "./format.js";
@@ -37,7 +37,7 @@ export const loadPanel = {
 			start.textContent = "Stop";
 			try {
 				const body = JSON.stringify({ tool: pick.value, arguments: JSON.parse(args.value || "{}"), concurrency: Number(together.value), seconds: Number(seconds.value) });
-				for await (const event of stream(`api/targets/${encodeURIComponent(session.id)}/bench`, { method: "POST", body, signal: running.signal })) {
+				for await (const event of stream(`${session.path}/bench`, { method: "POST", body, signal: running.signal })) {
 					if (event.result) fill(out, ...report(event.result));
 					else fill(out, para("", h("progress", { max: Number(seconds.value) * 1000, value: event.elapsed_ms, "aria-label": "Progress" }), ` ${event.done} calls, ${event.errors} errors`));
 				}
@@ -49,7 +49,7 @@ export const loadPanel = {
 		};
 		const start = button("Start", run, { class: "primary", title: "Ctrl+↵" });
 		const line = (/** @type {string} */ text, /** @type {HTMLElement} */ field) => div("field-line", h("label", { for: field.id }, text), field);
-		fill(main, div("heading", h("h2", null, "Load")), line("tool", pick), line("arguments", args), line("at once", together), line("seconds", seconds), div("actions", start), out);
+		fill(main, heading("Load"), line("tool", pick), line("arguments", args), line("at once", together), line("seconds", seconds), div("actions", start), out);
 		return { main, primary: run, route: () => { if ((route.value.rest[0] ?? "") !== tool) pick.dispatchEvent(new Event("reopen", { bubbles: true })); }, close: () => running?.abort() };
 	},
 };
@@ -58,7 +58,7 @@ export const loadPanel = {
 function report(result) {
 	const drawing = histogram(result);
 	const facts = [["calls", result.calls], ["errors", result.errors], ["per second", Math.round(result.rps)], ["p50", micro(result.p50_us)], ["p90", micro(result.p90_us)], ["p99", micro(result.p99_us)], ["max", micro(result.max_us)]];
-	return [h("table", { class: "grid" }, h("thead", null, h("tr", null, ...facts.map(([name]) => h("th", null, name)))), h("tbody", null, h("tr", null, ...facts.map(([, value]) => h("td", null, String(value)))))),
+	return [table([facts.map(([, value]) => value)], facts.map(([name]) => String(name))),
 		result.errors ? badge(`${result.errors} errors`, "bad") : null, div("", drawing), button("export SVG", () => download("load.svg", exportSvg(drawing), "image/svg+xml"), { class: "quiet" })];
 }
 

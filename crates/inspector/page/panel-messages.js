@@ -2,7 +2,7 @@
 
 import { getText, post } from "./api.js";
 import { asCouplet, copyMenu } from "./copyas.js";
-import { badge, button, copy, div, empty, fill, h, para, section, span } from "./dom.js";
+import { badge, button, copy, div, empty, fill, h, heading, para, section, span } from "./dom.js";
 import { clock, duration, size } from "./format.js";
 import { pretty, tryParse } from "./json.js";
 import { go, href, route } from "./router.js";
@@ -66,7 +66,7 @@ function showMessage(context, entry, main, side) {
 			isRequest && session ? copyMenu(session, () => asRequest(entry)) : null,
 			button("copy raw", () => copy(entry.text), { class: "quiet" })),
 		body);
-	fill(side, div("heading", h("h2", null, "Findings")), findings(context, entry, session));
+	fill(side, heading("Findings"), findings(context, entry, session));
 	const draw = (/** @type {string} */ text) => {
 		const node = tryParse(text);
 		const raw = h("details", null, h("summary", null, "raw text"), longText(text, "text mono"));

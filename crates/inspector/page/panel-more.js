@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { collection, collectionFile, isJson } from "./collection.js";
 import { data } from "./content.js";
-import { badge, button, copy, div, download, empty, fill, h, para, say, section } from "./dom.js";
+import { badge, button, copy, div, download, empty, fill, h, heading, para, say, section, span, table } from "./dom.js";
 import { KEYS } from "./keys.js";
 import { go } from "./router.js";
 import { message } from "./session.js";
@@ -22,12 +22,12 @@ export const loginPanel = {
 		const main = div("main-inner");
 		const session = context.session.value;
 		if (!session) return { main };
-		const path = `api/targets/${encodeURIComponent(session.id)}/login`;
+		const path = `${session.path}/login`;
 		const show = async () => {
 			try {
 				const { steps, authorize_url: address } = await get(path);
 				const start = button(address ? `Log in at ${new URL(address).host}` : "Log in", () => report(post(path).then(() => say("continue in the browser's new page"))), { class: "primary" });
-				fill(main, div("heading", h("h2", null, "Login"), start, button("read again", show)),
+				fill(main, heading("Login", start, button("read again", show)),
 					steps.length ? h("ol", { class: "steps" }, ...steps.map((/** @type {any} */ step) => h("li", { class: step.status >= 400 || step.status === null ? "failed" : "" },
 						div("heading", h("strong", null, step.title), step.status ? badge(String(step.status), step.status >= 400 ? "bad" : "ok") : null),
 						step.url ? para("mono faint", step.url) : null, step.note ? para("", step.note) : null, step.body ? data(step.body) : null))) : empty("No login seen.", "The server has not asked for one."));
@@ -64,7 +64,7 @@ export const collectionPanel = {
 			return section(call.tool, div("field-line", name, expect, h("label", { class: "check" }, schema, "schema"), button("remove", () => change(at, null), { class: "quiet" })),
 				h("pre", { class: "mono faint" }, call.text), ...values, div("field-line", path, add));
 		};
-		const draw = () => fill(main, div("heading", h("h2", null, "Collection"), button("export TOML", () => download("collection.toml", collectionFile(collection.value)), { class: "primary" }), button("copy TOML", () => copy(collectionFile(collection.value)))),
+		const draw = () => fill(main, heading("Collection", button("export TOML", () => download("collection.toml", collectionFile(collection.value)), { class: "primary" }), button("copy TOML", () => copy(collectionFile(collection.value)))),
 			...(collection.value.length ? [para("faint", "`couplet test collection.toml` runs these calls and compares their results."), ...collection.value.map(card), section("file", h("pre", { class: "mono text" }, collectionFile(collection.value)))]
 				: [empty("No saved calls.", "`save` in a tool adds the call, with its last result as the expectation.")]));
 		scope.watch(collection, draw);
@@ -86,7 +86,7 @@ export const clientPanel = {
 			const mode = h("select", { id: "sampling", onchange: () => { settings.sampling.value = mode.value; } }, ...[["ask", "ask me"], ["canned", "give the canned answer"]].map(([value, label]) => h("option", { value, selected: settings.sampling.value === value }, label)));
 			const canned = h("textarea", { id: "canned", rows: 3, value: settings.canned.value, onchange: () => { settings.canned.value = canned.value; } });
 			const model = h("input", { id: "model", type: "text", value: settings.model.value, onchange: () => { settings.model.value = model.value; } });
-			fill(main, div("heading", h("h2", null, "Client")), para("faint", "What this page answers when a server asks. Elicitation is always asked in the call that it belongs to."),
+			fill(main, heading("Client"), para("faint", "What this page answers when a server asks. Elicitation is always asked in the call that it belongs to."),
 				section("roots", ...settings.roots.value.map((root, at) => div("field-line", h("code", null, root.uri), root.name ?? "", button("✕", () => { settings.roots.value = settings.roots.value.filter((_, i) => i !== at); }, { class: "icon", "aria-label": `remove ${root.uri}` }))), div("field-line", uri, name, add)),
 				section("sampling", div("field-line", h("label", { for: "sampling" }, "when asked"), mode), div("field-line", h("label", { for: "canned" }, "canned answer"), canned), div("field-line", h("label", { for: "model" }, "model name"), model)));
 		};
@@ -111,10 +111,10 @@ export const connectPanel = {
 			if (target.value.trim()) connect(target.value.trim());
 		});
 		if (context.config.features.known) {
-			get("api/known").then(({ servers }) => fill(known, servers.length ? h("table", { class: "grid" }, h("tbody", null, ...servers.map((/** @type {any} */ one) => h("tr", null, h("td", null, button(one.name, () => connect(one.name), { class: "link" })), h("td", null, one.host), h("td", { class: "mono" }, one.target), h("td", { class: "mono faint" }, one.file)))))
+			get("api/known").then(({ servers }) => fill(known, servers.length ? table(servers.map((/** @type {any} */ one) => [button(one.name, () => connect(one.name), { class: "link" }), one.host, span("mono", one.target), span("mono faint", one.file)]))
 				: para("faint", "No host on this machine has a server.")), (error) => fill(known, para("bad", message(error))));
 		} else fill(known);
-		return { main: div("main-inner", div("heading", h("h2", null, "Connect")), form, section("servers of hosts on this machine", known)) };
+		return { main: div("main-inner", heading("Connect"), form, section("servers of hosts on this machine", known)) };
 	},
 };
 
@@ -123,7 +123,7 @@ export const helpPanel = {
 	id: "help",
 	title: "Help",
 	open: (context) => ({
-		main: div("main-inner", div("heading", h("h2", null, "Keys")), h("table", { class: "grid" }, h("tbody", null, ...KEYS.map(([key, about]) => h("tr", null, h("td", null, h("kbd", null, key)), h("td", null, about))))),
+		main: div("main-inner", heading("Keys"), table(KEYS.map(([key, about]) => [h("kbd", null, key), about])),
 			section("filter of the timeline", para("", h("code", null, "method:tools/call dur:>5ms size:>1kb status:error -method:ping name:echo dir:in \"a text\"")), para("faint", "Words of one key are alternatives, the others must all match; * stands for anything, - excludes.")),
 			section("hints of tools", para("faint", "R read-only, D destructive, I idempotent, O open world, T task, V view. Hints come from the server: they are not a promise.")), para("faint", `Couplet inspector ${context.config.version}`)),
 	}),

@@ -1,6 +1,6 @@
 // The overview: identity, revision, capabilities, instructions, latency.
 
-import { badge, button, div, empty, fill, h, para, say, section, span } from "./dom.js";
+import { badge, button, div, empty, fill, h, heading, para, say, section, span } from "./dom.js";
 import { data } from "./content.js";
 import { duration } from "./format.js";
 import { markdown } from "./markdown.js";
@@ -39,14 +39,15 @@ function overview(context, session) {
 	const found = session.discovered.value;
 	const isInspect = context.config.mode === "inspect";
 	const failed = target.state === "failed" || target.state === "ended" || target.state === "login";
+	const first = session.live ? undefined : context.events.entries.find((entry) => entry.target === session.id && entry.kind === "message");
 	const errors = session.logs.filter((line) => line.level === "stderr").slice(-8);
 	return [
-		div("heading", h("h2", null, server?.title ?? server?.name ?? target.name), badge(target.state, target.state === "connected" ? "ok" : failed ? "bad" : "warn")),
+		heading(server?.title ?? server?.name ?? target.name, badge(target.state, target.state === "connected" ? "ok" : failed ? "bad" : "warn")),
 		h("dl", { class: "facts" },
 			...fact("state", sentence(target)), ...fact("server", server ? `${server.name} ${server.version}` : null),
 			...fact("target", h("code", null, target.target)), ...fact("kind", target.kind), ...fact("transport", target.transport),
 			...fact("revision", target.revision ? `${target.revision}${target.asked === "auto" ? ", negotiated" : ", as chosen"}` : null),
-			...fact("supports", (found?.supportedVersions ?? []).join(", ")), ...fact("latency", duration(target.latency_ms)),
+			...fact("supports", isInspect ? "" : (found?.supportedVersions ?? []).join(", ")), ...fact("latency", duration(target.latency_ms)),
 			...fact("offers", span("links", ...["tools", "resources", "templates", "prompts", "skills"].map((name) => {
 				const count = session[/** @type {ListName} */ (name)].value.items.length;
 				return count ? h("a", { href: href(name === "templates" ? "resources" : name) }, `${count} ${name}`) : null;
@@ -54,6 +55,7 @@ function overview(context, session) {
 		isInspect && session.live ? div("actions", button("reconnect", () => { context.reconnect(session, target.asked).catch((error) => say(message(error), "bad")); }),
 			target.state === "login" ? h("a", { class: "button primary", href: href("login") }, "log in") : null,
 			button("disconnect and remove", () => { context.remove(session).catch((error) => say(message(error), "bad")); })) : null,
+		first ? para("", h("a", { href: href("messages", String(first.seq)) }, "Step through the messages"), ", with j and k.") : null,
 		failed && errors.length ? section("last words", h("pre", { class: "mono text" }, errors.map((line) => line.text).join("\n"))) : null,
 		session.instructions ? section("instructions", markdown(session.instructions)) : null,
 		section("capabilities", Object.keys(session.capabilities).length ? data(session.capabilities) : para("faint", "None are known.")),

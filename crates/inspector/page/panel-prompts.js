@@ -3,7 +3,7 @@
 import { chat } from "./ask.js";
 import { Call } from "./call.js";
 import { copyMenu } from "./copyas.js";
-import { button, div, empty, fill, h, para, say, span } from "./dom.js";
+import { button, div, empty, fill, h, heading, para, say, span } from "./dom.js";
 import { line } from "./format.js";
 import { listPanel } from "./lists.js";
 import { followCall, loadState, messagesOf } from "./parts.js";
@@ -55,7 +55,7 @@ function showPrompt({ context, session, main, side }, prompt) {
 		prompt.description ? para("description", prompt.description) : null,
 		args.length ? suggestRows(session, { type: "ref/prompt", name: prompt.name }, args, values, () => session.draft(key, JSON.stringify(values))) : para("faint", "No arguments."),
 		div("actions", button("Get", get, { class: "primary", title: "Ctrl+↵" }), copyMenu(session, () => ({ method: "prompts/get", params: { name: prompt.name, arguments: values }, text: JSON.stringify(values) }))), live);
-	fill(side, div("heading", h("h2", null, "Messages"), state), body);
+	fill(side, heading("Messages", state), body);
 	if (!args.some((arg) => arg.required) && session.live) get();
 	else fill(body, empty("Not asked yet.", "Fill in the arguments; the server suggests values where it can."));
 	return get;

@@ -4,7 +4,7 @@ import { Call } from "./call.js";
 import { bytes, resourceContents } from "./content.js";
 import { copyMenu } from "./copyas.js";
 import { diff } from "./diff.js";
-import { badge, button, div, empty, fill, h, para, section, span } from "./dom.js";
+import { badge, button, div, empty, fill, h, heading, para, section, span } from "./dom.js";
 import { clock, line, size } from "./format.js";
 import { listPanel } from "./lists.js";
 import { followCall, loadState, messagesOf } from "./parts.js";
@@ -106,7 +106,7 @@ function showResource({ context, session, main, side, scope }, uri) {
 	scope.watch(session.subscribed, (all) => {
 		subscribe.textContent = all.includes(uri) ? "unsubscribe" : "subscribe";
 		subscribe.setAttribute("aria-pressed", String(all.includes(uri)));
-		if (!changes.childElementCount) fill(side, div("heading", h("h2", null, "Changes")), changes, all.includes(uri) ? para("faint", "Subscribed: differences appear here as the server reports them.") : empty("No subscription.", "Subscribe to see what changes, while it changes."));
+		if (!changes.childElementCount) fill(side, heading("Changes"), changes, all.includes(uri) ? para("faint", "Subscribed: differences appear here as the server reports them.") : empty("No subscription.", "Subscribe to see what changes, while it changes."));
 	});
 	scope.add(session.updated.subscribe((event) => { if (event.uri === uri || event.uri.startsWith(`${uri}/`)) read(); }));
 	fill(main, div("heading", h("h2", { class: "mono" }, uri), resource?.title ?? resource?.name ?? null, resource?.mimeType ? badge(resource.mimeType) : null, resource?.size ? span("faint", size(resource.size)) : null, state),

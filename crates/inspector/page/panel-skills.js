@@ -1,7 +1,7 @@
 // Skills: instructions for a model, with their files.
 
 import { resourceContents } from "./content.js";
-import { badge, button, div, fill, h, para, section, span } from "./dom.js";
+import { badge, button, fill, heading, para, section, span, table } from "./dom.js";
 import { size } from "./format.js";
 import { listPanel } from "./lists.js";
 import { loadState } from "./parts.js";
@@ -26,14 +26,11 @@ export const skillsPanel = {
 /** @param {Detail} place @param {any} skill */
 function showSkill({ session, main, side }, skill) {
 	/** @type {any[]} */
-	const files = Array.isArray(skill.files) ? skill.files : [];
+	const files = Array.isArray(skill.resources) ? skill.resources : [];
 	const read = (/** @type {any} */ file) => readFile(session, file, side);
-	fill(main, div("heading", h("h2", null, skill.frontmatter?.name ?? "skill"), span("faint mono", skill.uri)),
+	fill(main, heading(skill.frontmatter?.name ?? "skill", span("faint mono", skill.uri)),
 		para("", skill.frontmatter?.description ?? ""),
-		section("files", h("table", { class: "grid" }, h("tbody", null, ...[{ uri: skill.uri }, ...files.filter((one) => one.uri !== skill.uri)].map((file) => {
-			const listed = files.find((one) => one.uri === file.uri) ?? file;
-			return h("tr", null, h("td", null, button(String(file.uri), () => read(listed), { class: "link mono" })), h("td", null, listed.size ? size(listed.size) : ""), h("td", { class: "mono faint", title: listed.digest }, String(listed.digest ?? "").slice(0, 19)));
-		})))));
+		section("files", table((files.length ? files : [{ uri: skill.uri }]).map((file) => [button(String(file.uri), () => read(file), { class: "link mono" }), file.size ? size(file.size) : "", span("mono faint", String(file.digest ?? "dynamic").slice(0, 19))]))));
 	read(files.find((one) => one.uri === skill.uri) ?? { uri: skill.uri });
 }
 
@@ -46,7 +43,7 @@ async function readFile(session, file, side) {
 		const raw = typeof contents.blob === "string" ? Uint8Array.from(atob(contents.blob), (char) => char.charCodeAt(0)) : new TextEncoder().encode(contents.text ?? "");
 		const hash = [...new Uint8Array(await crypto.subtle.digest("SHA-256", raw))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 		const verdict = !file.digest ? badge("no digest listed") : String(file.digest).toLowerCase().endsWith(hash) ? badge("✓ digest", "ok") : badge("the digest differs", "bad");
-		fill(side, div("heading", h("h2", null, String(file.uri).split("/").at(-1) ?? ""), verdict), resourceContents(contents));
+		fill(side, heading(String(file.uri).split("/").at(-1) ?? "", verdict), resourceContents(contents));
 	} catch (error) {
 		fill(side, para("bad", message(error)));
 	}

@@ -1,7 +1,7 @@
 // Tasks with their life.
 
 import { questions } from "./ask.js";
-import { badge, button, div, empty, fill, h, para, section, span } from "./dom.js";
+import { badge, button, div, empty, fill, heading, para, section, span, table } from "./dom.js";
 import { clock, duration, line } from "./format.js";
 import { parse } from "./json.js";
 import { listPanel } from "./lists.js";
@@ -53,13 +53,13 @@ function showTask({ session, main, side }, record) {
 	const { task } = record;
 	const question = open.get(record.id);
 	const start = record.life[0]?.t ?? 0;
-	fill(main, div("heading", h("h2", null, record.tool), badge(record.status, kind(record.status)), span("faint mono", record.id)),
+	fill(main, heading(record.tool, badge(record.status, kind(record.status)), span("faint mono", record.id)),
 		div("actions", button("poll now", () => session.tasks.poll(record)), isOver(record.status) ? null : button("cancel", () => session.tasks.cancel(record))),
 		record.error ? para("bad", record.error) : null,
 		question ? questions(question, { server: session.info.value.name, about: `task ${record.tool}` }) : null,
-		section("life", h("table", { class: "grid" }, h("tbody", null, ...record.life.map((step) => h("tr", null, h("td", { class: "mono faint" }, clock(step.t)), h("td", null, `+${duration(step.t - start)}`), h("td", null, badge(step.status, kind(step.status))), h("td", null, line(step.message))))))),
+		section("life", table(record.life.map((step) => [span("mono faint", clock(step.t)), `+${duration(step.t - start)}`, badge(step.status, kind(step.status)), line(step.message)]))),
 		section("task", tree(/** @type {JsonNode} */ (parse(record.text).get("result")), { open: 1 })));
 	const tool = session.tools.value.items.find((one) => one.name === record.tool);
-	fill(side, div("heading", h("h2", null, "Result")),
+	fill(side, heading("Result"),
 		...(task.result ? toolResult(task.result, record.text, tool, ["result", "result"]) : [task.error ? para("bad", `${task.error.message} (${task.error.code})`) : empty(isOver(record.status) ? "The task has no result." : "The task is not finished.")]));
 }

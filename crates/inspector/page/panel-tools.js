@@ -2,7 +2,7 @@
 
 import { Call } from "./call.js";
 import { copyMenu } from "./copyas.js";
-import { badge, button, div, empty, fill, h, para, say, span } from "./dom.js";
+import { badge, button, div, empty, fill, h, heading, para, say, span } from "./dom.js";
 import { Draft } from "./draft.js";
 import { editor } from "./editor.js";
 import { duration, line, shortClock } from "./format.js";
@@ -90,7 +90,10 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 		const text = draft.text.trim() || "{}";
 		const call = new Call(session, "tools/call", { name: tool.name, arguments: new Raw(text) }, { task, headers: paramHeaders(tool.inputSchema, draft.node?.value) });
 		callsOf(session).set(tool.name, call);
-		call.done.then(() => session.remember(tool.name, summary(call, text)));
+		call.done.then(() => {
+			session.remember(tool.name, summary(call, text));
+			main.dispatchEvent(new Event("result", { bubbles: true }));
+		});
 		follow();
 	};
 
@@ -136,7 +139,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 			button("reset", () => { draft.replace(new Draft(tool.inputSchema).text); }, { class: "quiet" })),
 		live,
 		schemas(tool));
-	fill(side, div("heading", h("h2", null, "Result"), state), result, history);
+	fill(side, heading("Result", state), result, history);
 	scope.add(session.history.subscribe(() => drawHistory()));
 	const drawHistory = () => fill(history, ...historyRows(session, tool, (text) => draft.replace(text)));
 	drawHistory();

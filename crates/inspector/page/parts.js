@@ -5,12 +5,7 @@ import { addToCollection } from "./collection.js";
 import { button, div, empty, fill, h, para, say, span } from "./dom.js";
 import { href } from "./router.js";
 
-/**
- * Says why a list is empty.
- * @param {Session} session
- * @param {ListName} name
- * @param {string} what
- */
+/** Says why a list is empty. @param {Session} session @param {ListName} name @param {string} what */
 export function loadState(session, name, what) {
 	const { state, error } = session[name].value;
 	const target = session.info.value;
@@ -35,12 +30,7 @@ export function messagesOf(context, call) {
 	return null;
 }
 
-/**
- * A button that adds a call to the saved collection.
- * @param {Context} context
- * @param {Session} session
- * @param {() => {tool: string, text: string, call: Call|undefined}} what
- */
+/** A button that adds a call to the saved collection. @param {Context} context @param {Session} session @param {() => {tool: string, text: string, call: Call|undefined}} what */
 export function saveButton(context, session, what) {
 	return button("save", () => {
 		const { tool, text, call } = what();
@@ -61,12 +51,7 @@ function running(call) {
 	return div("progress", bar, span("", text), button("cancel", () => call.cancel()));
 }
 
-/**
- * Returns a function that shows the life of a call: progress, automatic answers, questions.
- * @param {HTMLElement} live
- * @param {Call} call
- * @param {string} about
- */
+/** Returns a function that shows the life of a call: progress, automatic answers, questions. @param {HTMLElement} live @param {Call} call @param {string} about */
 export function liveCall(live, call, about) {
 	/** @type {Question|null} */
 	let asked = null;
@@ -78,13 +63,7 @@ export function liveCall(live, call, about) {
 	};
 }
 
-/**
- * Starts a call and shows it: its life in one place, its end in another.
- * @param {Call} call
- * @param {string} about
- * @param {HTMLElement} live
- * @param {(call: Call) => void} onEnd
- */
+/** Starts a call and shows it: its life in one place, its end in another. @param {Call} call @param {string} about @param {HTMLElement} live @param {(call: Call) => void} onEnd */
 export function followCall(call, about, live, onEnd) {
 	const draw = liveCall(live, call, about);
 	const end = call.changes.subscribe(draw);

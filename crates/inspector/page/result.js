@@ -10,13 +10,7 @@ import { href } from "./router.js";
 import { validate } from "./schema.js";
 import { tree } from "./tree.js";
 
-/**
- * Shows the result of a finished call of a tool.
- * @param {Context} context
- * @param {Call} call
- * @param {Tool|undefined} tool
- * @returns {HTMLElement}
- */
+/** Shows the result of a finished call of a tool. @param {Context} context @param {Call} call @param {Tool|undefined} tool @returns {HTMLElement} */
 export function callResult(context, call, tool) {
 	if (call.state !== "done" || !call.answer) return failure(call);
 	const { result, text } = call.answer;
@@ -80,7 +74,7 @@ function structuredPart(node, tool) {
 		: problems.length ? badge(`${problems.length} problem${problems.length > 1 ? "s" : ""}`, "bad") : badge("✓ schema", "ok");
 	const notes = new Map((problems ?? []).map((problem) => [problem.path, problem.message]));
 	const marks = new Map([...notes.keys()].map((path) => [path, "wrong"]));
-	return section(span("", "structured ", verdict),
+	return section(span("result-state", "structured", verdict),
 		problems?.length ? h("ul", { class: "bad" }, ...problems.slice(0, 20).map((problem) => h("li", null, `${problem.path || "/"} ${problem.message}`))) : null,
 		tree(node, { open: 3, marks, notes }));
 }

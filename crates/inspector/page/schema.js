@@ -3,13 +3,7 @@
 import { pointer } from "./json.js";
 import { matchesFormat, safePattern } from "./formats.js";
 
-/**
- * Follows `$ref` and merges `allOf`, as far as this is possible without a value.
- * @param {Schema} schema
- * @param {Schema} root
- * @param {number} [depth]
- * @returns {any}
- */
+/** Follows `$ref` and merges `allOf`, as far as this is possible without a value. @param {Schema} schema @param {Schema} root @param {number} [depth] @returns {any} */
 export function resolve(schema, root, depth = 0) {
 	if (schema === true || schema === undefined || schema === null) return {};
 	if (schema === false) return { not: {} };
@@ -83,11 +77,7 @@ export function same(a, b) {
 /** The branches of a union that are not only constants. @param {Schema} schema @returns {Schema[]|null} */
 export const branches = (schema) => schema.oneOf ?? schema.anyOf ?? null;
 
-/**
- * The choices of an enumeration with their labels, in every form that the specification has had.
- * @param {Schema} schema
- * @returns {{value: any, label: string}[]|null}
- */
+/** The choices of an enumeration with their labels, in every form that the specification has had. @param {Schema} schema @returns {{value: any, label: string}[]|null} */
 export function choices(schema) {
 	if (Array.isArray(schema.enum)) {
 		return schema.enum.map((/** @type {any} */ value, /** @type {number} */ i) => ({ value, label: String(schema.enumNames?.[i] ?? label(value)) }));
@@ -100,12 +90,7 @@ export function choices(schema) {
 /** @param {any} value */
 const label = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/**
- * Validates a value.
- * @param {Schema} schema
- * @param {any} value
- * @returns {Problem[]}
- */
+/** Validates a value. @param {Schema} schema @param {any} value @returns {Problem[]} */
 export function validate(schema, value) {
 	/** @type {Problem[]} */
 	const problems = [];
@@ -231,12 +216,7 @@ function passes(schema, value, run) {
 	return problems.length === 0;
 }
 
-/**
- * Returns the index of the alternative that fits a value, or the first.
- * @param {Schema[]} options
- * @param {any} value
- * @param {Schema} root
- */
+/** Returns the index of the alternative that fits a value, or the first. @param {Schema[]} options @param {any} value @param {Schema} root */
 export function fitting(options, value, root) {
 	const run = { root, problems: [], depth: 0 };
 	const exact = options.findIndex((one) => passes(one, value, run));

@@ -5,16 +5,9 @@ import { Scope, Signal, stored } from "./store.js";
 import { settings } from "./settings.js";
 import { Tasks } from "./tasks.js";
 
-/**
- * A list of a server.
- * @template T
- * @typedef {{state: "idle"|"loading"|"ready"|"failed", items: T[], error: string}} Loaded
- */
+/** A list of a server. @template T @typedef {{state: "idle"|"loading"|"ready"|"failed", items: T[], error: string}} Loaded */
 
-/**
- * @template T
- * @returns {Signal<Loaded<T>>}
- */
+/** @template T @returns {Signal<Loaded<T>>} */
 const list = () => new Signal(/** @type {Loaded<T>} */ ({ state: "idle", items: [], error: "" }));
 
 const LISTS = /** @type {const} */ ({
@@ -30,11 +23,7 @@ const MAX_LOGS = 10_000;
 
 /** A target and what is known about it. */
 export class Session {
-	/**
-	 * @param {Target} target
-	 * @param {Config} config
-	 * @param {Events} events
-	 */
+	/** @param {Target} target @param {Config} config @param {Events} events */
 	constructor(target, config, events) {
 		this.id = target.id;
 		this.config = config;
@@ -80,6 +69,11 @@ export class Session {
 		this.scope.add(() => events.observers.delete(observer), () => this.listening?.abort());
 		this.scope.add(this.subscribed.subscribe(() => this.listen()));
 		if (target.state === "connected") this.connected();
+	}
+
+	/** The address of the target in the API. */
+	get path() {
+		return `api/targets/${encodeURIComponent(this.id)}`;
 	}
 
 	get capabilities() {

@@ -7,7 +7,7 @@ import { openPalette } from "./palette.js";
 import { go, href, route } from "./router.js";
 import { message } from "./session.js";
 import { settings } from "./settings.js";
-import { Scope } from "./store.js";
+import { perFrame, Scope } from "./store.js";
 import { Timeline } from "./timeline.js";
 
 const STATES = { connecting: "warn", connected: "ok", reconnecting: "warn", ended: "off", failed: "bad", login: "info" };
@@ -24,7 +24,7 @@ export class Shell {
 		this.scope = new Scope();
 		this.bar = h("header", { class: "bar" });
 		this.nav = h("nav", { class: "nav", "aria-label": "Panels" });
-		this.listSlot = div("list-slot");
+		this.listSlot = h("section", { class: "list-slot", "aria-label": "List" });
 		this.left = div("left", this.nav, this.listSlot);
 		this.main = h("main", { class: "main", id: "main", tabIndex: -1 });
 		this.side = h("aside", { class: "side", "aria-label": "Result", tabIndex: 0 });
@@ -33,6 +33,7 @@ export class Shell {
 		this.tabs = h("div", { class: "tabs", role: "group", "aria-label": "Parts of the page" });
 		this.element = div("page", this.bar, this.columns, this.grip(), this.timeline.element, this.tabs);
 		this.drawTabs();
+		this.main.addEventListener("result", () => { if (this.view?.side) this.pane("side"); });
 		context.session.subscribe(() => this.session());
 		context.sessions.subscribe(() => this.drawBar());
 		context.problem.subscribe(() => this.drawBar());
@@ -48,10 +49,10 @@ export class Shell {
 		this.scope.close();
 		const session = this.context.session.value;
 		if (session) {
-			const again = () => {
+			const again = perFrame(() => {
 				this.drawBar();
 				this.drawNav();
-			};
+			});
 			for (const signal of [session.info, session.tools, session.resources, session.templates, session.prompts, session.skills, session.logCount, session.lint, session.discovered, session.tasks.all]) {
 				this.scope.add(/** @type {any} */ (signal).subscribe(again));
 			}

@@ -1,8 +1,6 @@
 // A reader of event streams.
 
-/**
- * Splits a stream of text into events and returns their `data`. Comments and other fields are skipped.
- */
+/** Splits a stream of text into events and returns their `data`. Comments and other fields are skipped. */
 export class SseParser {
 	constructor() {
 		this.rest = "";
@@ -10,11 +8,7 @@ export class SseParser {
 		this.data = [];
 	}
 
-	/**
-	 * Takes a piece of the stream and returns the data of the events that it completes.
-	 * @param {string} piece
-	 * @returns {string[]}
-	 */
+	/** Takes a piece of the stream and returns the data of the events that it completes. @param {string} piece @returns {string[]} */
 	push(piece) {
 		const events = [];
 		const text = this.rest + piece;
@@ -48,11 +42,7 @@ function lineEnd(text, from) {
 	return null;
 }
 
-/**
- * Reads a response as an event stream.
- * @param {Response} response
- * @returns {AsyncGenerator<string>}
- */
+/** Reads a response as an event stream. @param {Response} response @returns {AsyncGenerator<string>} */
 export async function* events(response) {
 	if (!response.body) return;
 	const reader = response.body.getReader();

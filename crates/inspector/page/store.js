@@ -1,9 +1,6 @@
 // Values that can be observed, and values that outlive a reload.
 
-/**
- * A value with subscribers.
- * @template T
- */
+/** A value with subscribers. @template T */
 export class Signal {
 	/** @param {T} value */
 	constructor(value) {
@@ -26,10 +23,7 @@ export class Signal {
 		for (const subscriber of [...this.subscribers]) subscriber(this.current);
 	}
 
-	/**
-	 * Calls a function at each change, and returns a function that ends this.
-	 * @param {(value: T) => void} subscriber
-	 */
+	/** Calls a function at each change, and returns a function that ends this. @param {(value: T) => void} subscriber */
 	subscribe(subscriber) {
 		this.subscribers.add(subscriber);
 		return () => { this.subscribers.delete(subscriber); };
@@ -48,12 +42,7 @@ export class Scope {
 		this.ends.push(...ends);
 	}
 
-	/**
-	 * Subscribes and calls the function with the current value.
-	 * @template T
-	 * @param {Signal<T>} signal
-	 * @param {(value: T) => void} subscriber
-	 */
+	/** Subscribes and calls the function with the current value. @template T @param {Signal<T>} signal @param {(value: T) => void} subscriber */
 	watch(signal, subscriber) {
 		this.add(signal.subscribe(subscriber));
 		subscriber(signal.value);
@@ -64,14 +53,7 @@ export class Scope {
 	}
 }
 
-/**
- * A signal whose value is stored in the browser.
- * @template T
- * @param {string} name
- * @param {T} initial
- * @param {Storage} [storage]
- * @returns {Signal<T>}
- */
+/** A signal whose value is stored in the browser. @template T @param {string} name @param {T} initial @param {Storage} [storage] @returns {Signal<T>} */
 export function stored(name, initial, storage = sessionStorage) {
 	const key = `couplet.${name}`;
 	let value = initial;
@@ -92,10 +74,7 @@ export function stored(name, initial, storage = sessionStorage) {
 	return signal;
 }
 
-/**
- * Returns a function that calls another at most once per frame.
- * @param {() => void} draw
- */
+/** Returns a function that calls another at most once per frame. @param {() => void} draw */
 export function perFrame(draw) {
 	let waiting = false;
 	return () => {

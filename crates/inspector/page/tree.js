@@ -7,11 +7,7 @@ import { longText, visible } from "./visible.js";
 const CHUNK = 100;
 const OPEN_CHARS = 4000;
 
-/**
- * Creates a tree of a JSON value.
- * @param {JsonNode} node
- * @param {TreeOptions} [options]
- */
+/** Creates a tree of a JSON value. @param {JsonNode} node @param {TreeOptions} [options] */
 export function tree(node, options = {}) {
 	const root = h("div", { class: "tree mono", role: "tree", "aria-label": "JSON" });
 	root.append(...branch(node, null, [], options, options.open ?? 2));
@@ -20,14 +16,7 @@ export function tree(node, options = {}) {
 	return root;
 }
 
-/**
- * @param {JsonNode} node
- * @param {string|number|null} name
- * @param {Path} path
- * @param {TreeOptions} options
- * @param {number} open
- * @returns {HTMLElement[]}
- */
+/** @param {JsonNode} node @param {string|number|null} name @param {Path} path @param {TreeOptions} options @param {number} open @returns {HTMLElement[]} */
 function branch(node, name, path, options, open) {
 	const at = pointer(path);
 	const isBranch = node.kind === "object" || node.kind === "array";

@@ -1,0 +1,121 @@
+// Tests of the readers and writers of text: event streams, filters, differences, templates, headers, TOML.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+globalThis.sessionStorage = globalThis.localStorage = { getItem: () => null, setItem() {} };
+globalThis.location = { hash: "" };
+globalThis.addEventListener = () => {};
+const { SseParser } = await import("../page/sse.js");
+const { comparison, filter, words } = await import("../page/filter.js");
+const { diff } = await import("../page/diff.js");
+const { expand, variables } = await import("../page/uritemplate.js");
+const { headerValue, paramHeaders } = await import("../page/mcp.js");
+const { plain } = await import("../page/visible.js");
+const { parseRoute } = await import("../page/router.js");
+const { Events } = await import("../page/events.js");
+const { collectionFile, toml } = await import("../page/collection.js");
+const { callWords, shell } = await import("../page/copyas.js");
+const { parse } = await import("../page/json.js");
+
+test("events are read however the stream is cut", () => {
+  const stream = ': hello\r\ndata: {"a":1}\r\n\r\nevent: x\ndata: one\ndata:two\n\ndata\n\n';
+  const whole = new SseParser().push(stream);
+  assert.deepEqual(whole, ['{"a":1}', "one\ntwo", ""]);
+  for (let size = 1; size < 9; size++) {
+    const parser = new SseParser();
+    const found = [];
+    for (let at = 0; at < stream.length; at += size) found.push(...parser.push(stream.slice(at, at + size)));
+    assert.deepEqual(found, whole, `pieces of ${size}`);
+  }
+});
+
+const entry = (part) => ({ seq: 1, t: 0, target: "t1", kind: "message", what: "request", dir: "out", method: "", name: "", id: "", status: "", duration: null, size: 0, text: "", cut: false, pair: null, ...part });
+
+test("the filter's words", () => {
+  assert.deepEqual(words('method:tools/call -status:ok "two words" http://x'), [
+    { key: "method", value: "tools/call", not: false }, { key: "status", value: "ok", not: true },
+    { key: "text", value: "two words", not: false }, { key: "text", value: "http://x", not: false }]);
+});
+
+test("the filter's tests", () => {
+  const slow = entry({ method: "tools/call", duration: 12, status: "error", name: "echo", size: 2048, text: '{"x":"needle"}' });
+  for (const text of ["", "method:tools/call dur:>5ms status:error needle", "method:tools/*", "dur:<1s size:>1kb", "name:echo name:other", "-name:other", "dir:out"]) assert.ok(filter(text).test(slow), text);
+  for (const text of ["dur:>1s", "method:ping", "-needle", "size:<1kb", "dir:in", "status:ok"]) assert.ok(!filter(text).test(slow), text);
+  assert.equal(filter("dur:soon").problems.length, 1);
+  assert.equal(comparison(">5parsec"), null);
+  assert.ok(!filter("dur:>0").test(entry({})), "what has no duration is not slow");
+});
+
+test("requests and answers are paired by target, direction and id", () => {
+  const events = new Events();
+  const add = (seq, target, dir, message) => events.add({ seq, t: seq * 10, target, kind: "message", dir, size: 1, text: JSON.stringify(message), cut: false });
+  add(1, "a", "out", { id: 1, method: "tools/call", params: { name: "x" } });
+  add(2, "a", "in", { id: 1, method: "roots/list" });
+  add(3, "b", "in", { id: 1, result: {} });
+  add(4, "a", "in", { id: 1, error: { code: 1, message: "no" } });
+  add(5, "a", "out", { id: 1, result: {} });
+  const [call, question, stray, answer, given] = events.entries;
+  assert.equal(call.pair, answer);
+  assert.equal(question.pair, given);
+  assert.equal(stray.pair, null);
+  assert.deepEqual([call.status, call.duration, answer.method, question.status], ["error", 30, "tools/call", "ok"]);
+  assert.equal(events.find(4), answer);
+});
+
+test("the ring does not grow for ever", () => {
+  const events = new Events();
+  for (let seq = 1; seq <= 60_000; seq++) events.add({ seq, t: seq, target: "a", kind: "message", dir: "out", size: 1, text: '{"id":' + seq + ',"method":"ping"}', cut: false });
+  assert.ok(events.entries.length <= 50_000);
+  assert.equal(events.dropped + events.entries.length, 60_000);
+  assert.equal(events.pending.size, events.entries.length);
+});
+
+test("differences, line by line", () => {
+  const lines = diff("a\nb\nc", "a\nx\nc\nd");
+  assert.deepEqual(lines.map(({ kind, text }) => `${kind[0]}${text}`), ["sa", "rb", "ax", "sc", "ad"]);
+  assert.deepEqual(diff("", ""), [{ kind: "same", text: "" }]);
+});
+
+test("URI templates of RFC 6570", () => {
+  const values = { var: "value", hello: "Hello World!", path: "foo/bar", x: "1024", y: "768" };
+  const cases = { "{var}": "value", "{hello}": "Hello%20World%21", "{+path}/here": "foo/bar/here", "{#x,hello}": "#1024,Hello%20World!", "X{.x,y}": "X.1024.768", "{/var,x}/here": "/value/1024/here", "{;x,y}": ";x=1024;y=768", "{?x,y}": "?x=1024&y=768", "?fixed=yes{&x}": "?fixed=yes&x=1024", "{var:3}": "val", "{undef}": "", "{?undef}": "", "file:///{path*}": "file:///foo/bar" };
+  for (const [template, expected] of Object.entries(cases)) assert.equal(expand(template, values), expected, template);
+  assert.deepEqual(variables("a/{x}{?y,z*}{x:3}"), ["x", "y", "z"]);
+});
+
+test("headers as revision 2026-07-28 encodes them", () => {
+  assert.equal(headerValue("plain value"), "plain value");
+  assert.equal(headerValue("Hello, 世界"), "=?base64?SGVsbG8sIOS4lueVjA==?=");
+  assert.equal(headerValue(" padded "), "=?base64?IHBhZGRlZCA=?=");
+  assert.equal(headerValue("=?base64?literal?="), "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=");
+  assert.equal(headerValue(""), "");
+  const schema = { properties: { region: { "x-mcp-header": "Region" }, deep: { properties: { n: { "x-mcp-header": "N" } } }, off: { "x-mcp-header": "Off" } } };
+  assert.deepEqual(paramHeaders(schema, { region: "eu", deep: { n: 42 }, off: null }), { "Mcp-Param-Region": "eu", "Mcp-Param-N": "42" });
+});
+
+test("hidden characters are visible", () => {
+  assert.equal(plain("a\u001b[31mred\u202e\u0000 \tb\n"), "a⟦ESC[31m⟧red⟦U+202E⟧⟦U+0000⟧ \tb\n");
+  assert.equal(plain("é 世界 😀"), "é 世界 😀");
+  assert.equal(plain("\ud800"), "⟦U+D800⟧");
+});
+
+test("addresses are read back", () => {
+  assert.deepEqual(parseRoute("#/tools/a%2Fb"), { panel: "tools", rest: ["a/b"] });
+  assert.deepEqual(parseRoute("#token=abc&/messages/214"), { panel: "messages", rest: ["214"] });
+  assert.deepEqual(parseRoute(""), { panel: "overview", rest: [] });
+  assert.deepEqual(parseRoute("#/x/%E0%A4%A"), { panel: "x", rest: ["%E0%A4%A"] });
+});
+
+test("a collection is TOML", () => {
+  assert.equal(toml(parse('{"a b": [1, 2.5, 1e3], "c": "q\\"\\u0001"}')), '{ "a b" = [1, 2.5, 1.0e3], c = "q\\"\\u0001" }');
+  assert.equal(toml(parse('{"a": null}')), null);
+  const file = collectionFile([{ target: "srv", tool: "sum", name: "sum", text: '{"a":1}', expect: "ok", pointers: { "/structuredContent/sum": "5" }, schema: true }]);
+  assert.match(file, /^target = "srv"\n\n\[\[call\]\]\nname = "sum"\ntool = "sum"\narguments = \{ a = 1 \}\n/);
+  assert.match(file, /\[call\.expect\.values\]\n"\/structuredContent\/sum" = 5\n$/);
+});
+
+test("arguments of `couplet call` survive a shell", () => {
+  assert.equal(shell("it's"), `'it'\\''s'`);
+  assert.deepEqual(callWords('{"a": 1, "b": "x y", "c": "@file"}'), ["a:=1", "'b=x y'", `'c:="@file"'`]);
+});
