@@ -179,7 +179,8 @@ fn samples(page: &mut Page) -> Result<(), Failure> {
 
 /// Fills in the nth field of a form.
 fn fill(page: &mut Page, number: usize, text: &str) -> Result<(), Failure> {
-    let field = format!("document.querySelectorAll('main input:not([type=search]), main textarea:not(.json-text)')[{number}]");
+    let field =
+        format!("document.querySelectorAll('main input:not([type=search]), main textarea:not(.json-text)')[{number}]");
     page.until(&format!("!!{field}"))?;
     let text = json!(text);
     page.eval(&format!(
@@ -209,7 +210,9 @@ fn resources(page: &mut Page) -> Result<(), Failure> {
     open(page, &inspector)?;
     page.eval("location.hash = '#/resources'")?;
     page.until("document.querySelectorAll('.list-slot .vrow').length > 1")?;
-    page.eval("location.hash = '#/resources/' + encodeURIComponent('demo://resource/static/document/architecture.md')")?;
+    page.eval(
+        "location.hash = '#/resources/' + encodeURIComponent('demo://resource/static/document/architecture.md')",
+    )?;
     page.until("document.querySelector('.side').innerText.trim().length > 20")?;
     press(page, "main .actions", "subscribe")?;
     press(page, "main .actions", "unsubscribe")
@@ -246,7 +249,9 @@ fn logs(page: &mut Page) -> Result<(), Failure> {
     page.eval(&format!("{menu}.value = 'debug'; {menu}.dispatchEvent(new Event('change', {{ bubbles: true }}))"))?;
     tool(page, "trigger-long-running-operation", &json!({ "duration": 1, "steps": 2 }))?;
     press(page, "main .actions", "Call")?;
-    page.until("[...document.querySelectorAll('.timeline .t-row')].some((row) => row.innerText.includes('tools/call'))")?;
+    page.until(
+        "[...document.querySelectorAll('.timeline .t-row')].some((row) => row.innerText.includes('tools/call'))",
+    )?;
     page.eval("location.hash = '#/logs'")?;
     page.until("document.querySelector('main').innerText.trim()")
 }
@@ -266,7 +271,9 @@ fn lints(page: &mut Page) -> Result<(), Failure> {
     open(page, &inspector)?;
     page.eval("location.hash = '#/lint'")?;
     page.until("document.querySelector('main button')")?;
-    page.eval("[...document.querySelectorAll('main button')].find((one) => /lint|check|run/i.test(one.textContent))?.click()")?;
+    page.eval(
+        "[...document.querySelectorAll('main button')].find((one) => /lint|check|run/i.test(one.textContent))?.click()",
+    )?;
     page.until(&format!("{TEXT}.includes('argument-undescribed')"))
 }
 
