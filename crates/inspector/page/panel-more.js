@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { collection, collectionFile, isJson } from "./collection.js";
 import { data } from "./content.js";
-import { badge, button, copy, div, download, empty, fill, h, heading, para, say, section, span, table } from "./dom.js";
+import { badge, button, copy, div, download, empty, fill, h, heading, para, say, section, span, table, ticks } from "./dom.js";
 import { KEYS } from "./keys.js";
 import { go } from "./router.js";
 import { message } from "./session.js";
@@ -30,7 +30,7 @@ export const loginPanel = {
 				fill(main, heading("Login", start, button("read again", show)),
 					steps.length ? h("ol", { class: "steps" }, ...steps.map((/** @type {any} */ step) => h("li", { class: step.status >= 400 || step.status === null ? "failed" : "" },
 						div("heading", h("strong", null, step.title), step.status ? badge(String(step.status), step.status >= 400 ? "bad" : "ok") : null),
-						step.url ? para("mono faint", step.url) : null, step.note ? para("", step.note) : null, step.body ? data(step.body) : null))) : empty("No login seen.", "The server has not asked for one."));
+						step.url ? para("mono faint", step.url) : null, step.note ? para("", ticks(step.note)) : null, step.sent ? data(step.sent) : null, step.body ? data(step.body) : null))) : empty("No login seen.", "The server has not asked for one."));
 			} catch (error) {
 				fill(main, para("bad", message(error)), button("try again", show));
 			}

@@ -250,6 +250,7 @@ type Test = (entry: Entry) => boolean;
 type Answer = {result: any, text: string, ms: number, rounds: number};
 type Command = {label: string, kind: string, about?: string, run: () => void};
 type Schema = any;
+type Say = (message: string) => void;
 type Problem = {path: string, message: string};
 type Run = {root: Schema, problems: Problem[], depth: number};
 type LogLine = {t: number, level: string, logger: string, text: string, seq: number, data?: any};
