@@ -13,6 +13,8 @@ export class Events {
 		/** @type {Map<string, Entry>} */
 		this.pending = new Map();
 		this.chars = 0;
+		/** The last state of each target: an event that only brings a new latency is no row. @type {Map<string, string>} */
+		this.states = new Map();
 		this.dropped = 0;
 		/** Changes with each entry; its value counts them. */
 		this.changes = new Signal(0);
@@ -50,6 +52,9 @@ export class Events {
 	/** @param {FeedEvent} event */
 	add(event) {
 		const { entry, message } = read(event);
+		const state = `${entry.method} ${entry.name}`;
+		if (entry.kind === "state" && this.states.get(entry.target) === state) return;
+		if (entry.kind === "state") this.states.set(entry.target, state);
 		if (entry.kind === "message") this.match(entry, message);
 		this.entries.push(entry);
 		this.chars += entry.text.length;

@@ -169,7 +169,7 @@ export class Form {
 			const item = fresh(itemSchema(count()), this.draft.schema);
 			if (this.draft.node?.at(path)?.kind === "array") this.draft.set([...path, count()], item);
 			else this.draft.set(path, `[${item}]`);
-			body.querySelector(".item:last-child")?.querySelector("input, textarea, select")?.dispatchEvent(new Event("focus"));
+			/** @type {HTMLElement|null|undefined} */ (list.lastElementChild?.querySelector("input, textarea, select"))?.focus();
 		}, { class: "link" });
 		body.append(add);
 		/** @type {{sync: () => void}[]} */

@@ -1,6 +1,7 @@
 // Tools: list, form, call, result, history.
 
 import { Call } from "./call.js";
+import { data } from "./content.js";
 import { copyMenu } from "./copyas.js";
 import { badge, button, div, empty, fill, h, heading, para, say, span } from "./dom.js";
 import { Draft } from "./draft.js";
@@ -152,10 +153,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 function schemas(tool) {
 	const one = (/** @type {string} */ title, /** @type {any} */ value) => {
 		if (!value) return null;
-		const details = h("details", null, h("summary", null, title));
-		details.addEventListener("toggle", async () => {
-			if (details.childElementCount === 1) details.append((await import("./content.js")).data(value));
-		});
+		const details = h("details", { ontoggle: () => { if (details.childElementCount === 1) details.append(data(value)); } }, h("summary", null, title));
 		return details;
 	};
 	return div("schemas", one("input schema", tool.inputSchema), one("output schema", tool.outputSchema), one("definition", tool));

@@ -166,7 +166,7 @@ export class Timeline {
 			const target = this.all ? "" : `&target=${encodeURIComponent(this.context.session.value?.id ?? "")}`;
 			return download(`${name}.${format}`, await getBlob(`api/export?format=${format}${target}`));
 		}
-		if (format !== "jsonl") return say("this export needs `couplet inspect`", "bad");
+		if (format !== "jsonl") return say("needs `couplet inspect`", "bad");
 		const lines = this.shown.filter((entry) => entry.kind === "message").map((entry) => JSON.stringify({ t: entry.t, dir: entry.dir, text: entry.text }));
 		download(`${name}.jsonl`, `${lines.join("\n")}\n`);
 	}
