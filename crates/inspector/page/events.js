@@ -102,7 +102,7 @@ function read(event) {
 	/** @type {Entry} */
 	const entry = {
 		seq: event.seq, t: event.t, target: event.target, kind: event.kind, what: "other", dir: event.dir ?? "in", method: "",
-		name: "", id: "", status: "", duration: null, size: event.size ?? 0, text: event.text ?? "", cut: !!event.cut, pair: null,
+		name: "", args: "", id: "", status: "", duration: null, size: event.size ?? 0, text: event.text ?? "", cut: !!event.cut, pair: null,
 	};
 	let message;
 	if (event.kind === "message") {
@@ -163,6 +163,8 @@ function describe(entry, message) {
 		entry.what = entry.id ? "request" : "notice";
 		entry.status = entry.id ? "pending" : "";
 		entry.name = subject(message.method, message.params ?? {});
+		const args = Object.entries(message.params?.arguments ?? {}).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`.slice(0, 60));
+		entry.args = args.slice(0, 6).join(" ");
 		return;
 	}
 	entry.what = "answer";

@@ -60,7 +60,7 @@ export const comparePanel = {
 			args.hidden = lists.includes(tool);
 			args.value = session.drafts.value[tool] ?? new Draft(session.tools.value.items.find((one) => one.name === tool)?.inputSchema).text;
 			columns = null;
-			fill(out, empty("Not run yet.", "The request is sent over a new connection in each revision; what differs is marked."));
+			fill(out, empty("Not run yet.", "Each revision has a connection of its own; what differs is marked."));
 		};
 		show();
 		fill(main, heading("Compare revisions", pick, button("Run in all", run, { class: "primary", title: "Ctrl+↵" }), what), args, out);

@@ -86,7 +86,7 @@ export const clientPanel = {
 			const mode = h("select", { id: "sampling", onchange: () => { settings.sampling.value = mode.value; } }, ...[["ask", "ask me"], ["canned", "give the canned answer"]].map(([value, label]) => h("option", { value, selected: settings.sampling.value === value }, label)));
 			const canned = h("textarea", { id: "canned", rows: 3, value: settings.canned.value, onchange: () => { settings.canned.value = canned.value; } });
 			const model = h("input", { id: "model", type: "text", value: settings.model.value, onchange: () => { settings.model.value = model.value; } });
-			fill(main, heading("Client"), para("faint", "What this page answers when a server asks. Elicitation is always asked in the call that it belongs to."),
+			fill(main, heading("Client"), para("faint", "What this page answers when a server asks. Elicitation is asked in its call."),
 				section("roots", ...settings.roots.value.map((root, at) => div("field-line", h("code", null, root.uri), root.name ?? "", button("✕", () => { settings.roots.value = settings.roots.value.filter((_, i) => i !== at); }, { class: "icon", "aria-label": `remove ${root.uri}` }))), div("field-line", uri, name, add)),
 				section("sampling", div("field-line", h("label", { for: "sampling" }, "when asked"), mode), div("field-line", h("label", { for: "canned" }, "canned answer"), canned), div("field-line", h("label", { for: "model" }, "model name"), model)));
 		};

@@ -111,6 +111,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 		const draw = () => {
 			fill(state, callState(call));
 			live_();
+			if (call.state === "running" && !result.querySelector(".result")) fill(result, empty(call.question ? "Waiting for your answer." : "Running…"));
 			call_.textContent = call.state === "running" ? "Calling…" : "Call";
 			if (call.state === shown) return;
 			shown = call.state;

@@ -133,6 +133,8 @@ interface Entry {
   method: string;
   /** The tool, prompt, resource or log line. */
   name: string;
+  /** The beginning of the arguments. */
+  args: string;
   /** The id as JSON text. */
   id: string;
   /** `ok`, `error`, `pending`, `cancelled`, `input` or nothing. */
