@@ -2,6 +2,7 @@
 
 import { badge, button, div, fill, h, para, section, span } from "./dom.js";
 import { bytes } from "./content.js";
+import { Raw } from "./json.js";
 import { message } from "./session.js";
 
 /** @param {Tool} tool @returns {string} */
@@ -16,7 +17,7 @@ export function appView(context, session, tool, args, result) {
 	const body = div("");
 	const box = section(span("", "view ", h("code", null, uri)), body, log);
 	if (!frames) fill(body, para("faint", "Views are shown by `couplet inspect`, which has a second origin for them."));
-	else open(session, uri, frames, JSON.parse(JSON.stringify(args && "text" in args ? JSON.parse(args.text) : args ?? {})), result, body, (text) => {
+	else open(session, uri, frames, args instanceof Raw ? JSON.parse(args.text) : args ?? {}, result, body, (text) => {
 		log.prepend(div("", text));
 		while (log.childElementCount > 20) log.lastElementChild?.remove();
 	});
@@ -49,16 +50,10 @@ class Bridge {
 		this.view = view;
 		this.note = note;
 		const receive = (/** @type {MessageEvent} */ event) => {
-			if (!frame.isConnected && event.source === null) return;
-			if (event.source !== frame.contentWindow || event.origin !== this.origin) return;
-			if (event.data?.jsonrpc === "2.0") this.receive(event.data);
+			if (!frame.isConnected) removeEventListener("message", receive);
+			else if (event.source === frame.contentWindow && event.origin === this.origin && event.data?.jsonrpc === "2.0") this.receive(event.data);
 		};
 		addEventListener("message", receive);
-		const watch = setInterval(() => {
-			if (frame.isConnected) return;
-			removeEventListener("message", receive);
-			clearInterval(watch);
-		}, 5000);
 	}
 
 	/** @param {any} message */

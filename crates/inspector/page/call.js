@@ -22,7 +22,6 @@ export class Call {
 		this.error = null;
 		/** @type {{progress: number, total?: number, message?: string}|null} */
 		this.progress = null;
-		this.notices = 0;
 		/** Questions that wait for the user. @type {Question|null} */
 		this.question = null;
 		/** What was answered without asking. @type {string[]} */
@@ -68,7 +67,6 @@ export class Call {
 
 	/** @param {any} notification */
 	notified(notification) {
-		this.notices++;
 		if (notification.method !== "notifications/progress") return;
 		this.progress = notification.params ?? null;
 		this.soon();

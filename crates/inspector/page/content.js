@@ -22,7 +22,6 @@ export function bytes(base64) {
 
 const IMAGES = /^image\/(png|jpe?g|gif|webp|avif|bmp|svg\+xml|x-icon)$/i;
 const AUDIO = /^audio\//i;
-const VIDEO = /^video\//i;
 const MARKDOWN = /^text\/(x-)?markdown/i;
 const JSON_TYPE = /^application\/(.*\+)?json/i;
 
@@ -93,7 +92,7 @@ function switcher(views, value) {
 export function binary(base64, mimeType, name = "content") {
 	const array = bytes(base64);
 	if (!array) return div("", badge("not base64", "bad"), longText(base64, "text mono"));
-	const isMedia = IMAGES.test(mimeType) || AUDIO.test(mimeType) || VIDEO.test(mimeType);
+	const isMedia = IMAGES.test(mimeType) || AUDIO.test(mimeType);
 	const blob = new Blob([array], { type: isMedia ? mimeType : "application/octet-stream" });
 	const caption = div("content-bar faint", `${mimeType || "unknown type"}, ${size(array.length)} `, button("save", () => download(name, blob), { class: "quiet" }));
 	if (!isMedia) return div("", hex(array), caption);
@@ -104,8 +103,7 @@ export function binary(base64, mimeType, name = "content") {
 		image.addEventListener("error", () => caption.prepend(badge("the image cannot be shown", "bad")));
 		return div("", image, caption);
 	}
-	const player = AUDIO.test(mimeType) ? h("audio", { src: url, controls: true }) : h("video", { src: url, controls: true });
-	return div("", player, caption);
+	return div("", h("audio", { src: url, controls: true }), caption);
 }
 
 /** The first bytes, as numbers and characters. @param {Uint8Array} array */

@@ -9,12 +9,6 @@ export function editor(draft, label) {
 	const area = h("textarea", { class: "json-text mono", spellcheck: false, "aria-label": `${label} as JSON`, value: draft.text });
 	const verdict = h("div", { class: "verdict", role: "status" });
 	area.addEventListener("input", () => draft.replace(area.value));
-	area.addEventListener("keydown", (event) => {
-		if (event.key !== "Tab" || event.shiftKey || event.ctrlKey || area.selectionStart === area.selectionEnd) return;
-		event.preventDefault();
-		area.setRangeText("  ", area.selectionStart, area.selectionEnd, "end");
-		draft.replace(area.value);
-	});
 	const sync = () => {
 		if (area.value !== draft.text) area.value = draft.text;
 		area.rows = Math.min(24, Math.max(4, draft.text.split("\n").length + 1));

@@ -13,6 +13,8 @@ export class Events {
 		/** @type {Map<string, Entry>} */
 		this.pending = new Map();
 		this.chars = 0;
+		/** The last state of each target: an event that only brings a new latency is no row. @type {Map<string, string>} */
+		this.states = new Map();
 		this.dropped = 0;
 		/** Changes with each entry; its value counts them. */
 		this.changes = new Signal(0);
@@ -50,6 +52,9 @@ export class Events {
 	/** @param {FeedEvent} event */
 	add(event) {
 		const { entry, message } = read(event);
+		const state = `${entry.method} ${entry.name}`;
+		if (entry.kind === "state" && this.states.get(entry.target) === state) return;
+		if (entry.kind === "state") this.states.set(entry.target, state);
 		if (entry.kind === "message") this.match(entry, message);
 		this.entries.push(entry);
 		this.chars += entry.text.length;
@@ -97,7 +102,7 @@ function read(event) {
 	/** @type {Entry} */
 	const entry = {
 		seq: event.seq, t: event.t, target: event.target, kind: event.kind, what: "other", dir: event.dir ?? "in", method: "",
-		name: "", id: "", status: "", duration: null, size: event.size ?? 0, text: event.text ?? "", cut: !!event.cut, pair: null,
+		name: "", args: "", id: "", status: "", duration: null, size: event.size ?? 0, text: event.text ?? "", cut: !!event.cut, pair: null,
 	};
 	let message;
 	if (event.kind === "message") {
@@ -158,6 +163,8 @@ function describe(entry, message) {
 		entry.what = entry.id ? "request" : "notice";
 		entry.status = entry.id ? "pending" : "";
 		entry.name = subject(message.method, message.params ?? {});
+		const args = Object.entries(message.params?.arguments ?? {}).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`.slice(0, 60));
+		entry.args = args.slice(0, 6).join(" ");
 		return;
 	}
 	entry.what = "answer";

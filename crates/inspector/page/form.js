@@ -26,6 +26,11 @@ export class Form {
 		this.sync();
 	}
 
+	/** The id of the element for a path. @param {Path} path */
+	id(path) {
+		return `${this.prefix}${pointer(path).replaceAll(/[^\w]/g, "-")}`;
+	}
+
 	close() {
 		this.end();
 	}
@@ -52,7 +57,7 @@ export class Form {
 	make(schema, path, required, depth, nullable = false) {
 		const root = this.draft.schema;
 		const resolved = resolve(schema, root);
-		const place = { draft: this.draft, path, required, schema: resolved, id: `${this.prefix}${pointer(path).replaceAll(/[^\w]/g, "-")}`, nullable };
+		const place = { draft: this.draft, path, required, schema: resolved, id: this.id(path), nullable };
 		if (depth > MAX_DEPTH) return rawField(place);
 		if ("const" in resolved) return constField(place);
 		if (choices(resolved)) return choiceField(place);
@@ -100,7 +105,7 @@ export class Form {
 	/** @param {any} schema @param {Path} path @param {boolean} required @param {number} depth @returns {Field} */
 	object(schema, path, required, depth) {
 		const names = Object.keys(schema.properties ?? {});
-		const body = h("div", { class: depth ? "nested" : "rows", id: `${this.prefix}${pointer(path).replaceAll(/[^\w]/g, "-")}` });
+		const body = h("div", { class: depth ? "nested" : "rows", id: this.id(path) });
 		const add = button("add", () => this.draft.set(path, fresh(schema, this.draft.schema)), { class: "link" });
 		const clear = button("remove", () => this.draft.remove(path), { class: "link" });
 		/** @type {{element: HTMLElement, sync: () => void}[]|null} */
@@ -157,14 +162,14 @@ export class Form {
 	/** @param {any} schema @param {Path} path @param {boolean} required @param {number} depth @returns {Field} */
 	array(schema, path, required, depth) {
 		const list = div("items");
-		const body = h("div", { class: "nested", id: `${this.prefix}${pointer(path).replaceAll(/[^\w]/g, "-")}` }, list);
+		const body = h("div", { class: "nested", id: this.id(path) }, list);
 		const itemSchema = (/** @type {number} */ i) => schema.prefixItems?.[i] ?? schema.items ?? {};
 		const count = () => this.draft.node?.at(path)?.items.length ?? 0;
 		const add = button("add item", () => {
 			const item = fresh(itemSchema(count()), this.draft.schema);
 			if (this.draft.node?.at(path)?.kind === "array") this.draft.set([...path, count()], item);
 			else this.draft.set(path, `[${item}]`);
-			body.querySelector(".item:last-child")?.querySelector("input, textarea, select")?.dispatchEvent(new Event("focus"));
+			/** @type {HTMLElement|null|undefined} */ (list.lastElementChild?.querySelector("input, textarea, select"))?.focus();
 		}, { class: "link" });
 		body.append(add);
 		/** @type {{sync: () => void}[]} */
@@ -194,7 +199,7 @@ export class Form {
 		const root = this.draft.schema;
 		const real = options.filter((option) => resolve(option, root).type !== "null");
 		if (real.length === 1) return this.make({ ...schema, anyOf: undefined, oneOf: undefined, ...resolve(real[0], root) }, path, required, depth, real.length < options.length);
-		const id = `${this.prefix}${pointer(path).replaceAll(/[^\w]/g, "-")}`;
+		const id = this.id(path);
 		const select = h("select", { id, class: "alternative" },
 			required ? null : h("option", { value: "" }, "not set"),
 			...options.map((option, i) => h("option", { value: String(i) }, optionName(resolve(option, root), i))));

@@ -9,8 +9,6 @@ const FORMATS = {
 	uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
 	ipv4: /^((25[0-5]|2[0-4]\d|1?\d?\d)(\.|$)){4}$/,
 	hostname: /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i,
-	duration: /^P(?!$)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?$/,
-	"json-pointer": /^(\/([^~/]|~[01])*)*$/,
 };
 
 /** Returns whether a string has a format. Unknown formats are annotations and always match. @param {string} format @param {string} value */

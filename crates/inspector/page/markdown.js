@@ -26,7 +26,7 @@ function block(lines, i, out) {
 	}
 	const title = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
 	if (title) {
-		out.append(h("div", { class: `md-title md-${title[1].length}`, role: "heading", "aria-level": Math.min(6, title[1].length + 3) }, ...inline(title[2])));
+		out.append(h("div", { class: `md-title md-${title[1].length}`, role: "heading", "aria-level": Math.min(6, title[1].length + 2) }, ...inline(title[2])));
 		return i + 1;
 	}
 	if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) {

@@ -21,7 +21,7 @@ export function rank(label, search) {
 		gaps += next - from;
 		from = next + 1;
 	}
-	return 10 + gaps;
+	return gaps > 12 ? null : 10 + gaps;
 }
 
 /** @param {Context} context @param {Panel[]} panels @returns {Command[]} */

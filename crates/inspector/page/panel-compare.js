@@ -4,7 +4,7 @@ import { post } from "./api.js";
 import { badge, button, div, empty, fill, h, heading, para, span } from "./dom.js";
 import { Draft } from "./draft.js";
 import { duration } from "./format.js";
-import { parse, pointer, tryParse, write } from "./json.js";
+import { parse, pointer, tryParse } from "./json.js";
 import { go, route } from "./router.js";
 import { message } from "./session.js";
 import { tree } from "./tree.js";
@@ -60,7 +60,7 @@ export const comparePanel = {
 			args.hidden = lists.includes(tool);
 			args.value = session.drafts.value[tool] ?? new Draft(session.tools.value.items.find((one) => one.name === tool)?.inputSchema).text;
 			columns = null;
-			fill(out, empty("Not run yet.", "The request is sent over a new connection in each revision; what differs is marked."));
+			fill(out, empty("Not run yet.", "Each revision has a connection of its own; what differs is marked."));
 		};
 		show();
 		fill(main, heading("Compare revisions", pick, button("Run in all", run, { class: "primary", title: "Ctrl+↵" }), what), args, out);
@@ -73,7 +73,7 @@ function table(columns, requests) {
 	const nodes = columns.map((column) => {
 		const node = tryParse((requests ? column.request : column.answer) ?? "null");
 		// The envelope's id differs by chance.
-		return node?.get(requests ? "params" : "result") ?? node?.get("error") ?? parse(write(null));
+		return node?.get(requests ? "params" : "result") ?? node?.get("error") ?? parse("null");
 	});
 	const present = nodes.filter((_, i) => requests || columns[i].answer);
 	const marks = differences(present);

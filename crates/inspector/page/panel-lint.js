@@ -46,7 +46,7 @@ function report(session, run) {
 	const counts = order.map((one) => [one, found.filter((finding) => finding.severity === one).length]);
 	return [
 		heading("Lint", ...counts.map(([one, count]) => (count ? badge(`${count} ${one}${Number(count) > 1 ? "s" : ""}`, KINDS[one]) : null)), button("check again", run)),
-		found.length ? table(found.map((one) => [badge(one.severity, KINDS[one.severity]), div("", ticks(one.message), one.fix ? div("faint", "fix: ", ticks(one.fix)) : null),
+		found.length ? table(found.map((one) => [badge(one.severity, KINDS[one.severity]), div("", ticks(one.message), one.why ? div("faint", ticks(one.why)) : null, one.fix ? div("faint", "fix: ", ticks(one.fix)) : null),
 			div("", place(one), one.path ? div("mono faint", one.path) : null), span("mono faint", one.rule)]), ["severity", "finding", "where", "rule"]) : para("ok", "✓ Nothing was found."),
 	];
 }

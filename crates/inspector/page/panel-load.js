@@ -1,7 +1,7 @@
 // Load: many calls of one tool, with a histogram of their latencies.
 
 import { stream } from "./api.js";
-import { badge, button, div, download, empty, fill, h, heading, para, svg, table } from "./dom.js";
+import { button, div, download, empty, fill, h, heading, para, svg, table } from "./dom.js";
 import { exportSvg } from "./diagrams.js";
 import { Draft } from "./draft.js";
 import { duration } from "./format.js";
@@ -20,11 +20,17 @@ export const loadPanel = {
 		const main = div("main-inner");
 		const session = context.session.value;
 		if (!session?.live) return { main: div("main-inner", empty("A load needs a live server.")) };
-		const tool = route.value.rest[0] ?? "";
-		const pick = h("select", { id: "load-tool" }, h("option", { value: "" }, "choose a tool"), ...session.tools.value.items.map((one) => h("option", { selected: one.name === tool }, one.name)));
-		pick.addEventListener("change", () => go("load", pick.value));
-		const schema = session.tools.value.items.find((one) => one.name === tool)?.inputSchema;
-		const args = h("textarea", { id: "load-args", rows: 3, class: "mono", value: session.drafts.value[tool] ?? new Draft(schema).text });
+		const pick = h("select", { id: "load-tool", onchange: () => go("load", pick.value) });
+		const args = h("textarea", { id: "load-args", rows: 3, class: "mono" });
+		/** @type {string|null} */
+		let tool = null;
+		const show = () => {
+			const name = route.value.rest[0] ?? "";
+			if (name === tool) return;
+			tool = name;
+			fill(pick, h("option", { value: "" }, "choose a tool"), ...session.tools.value.items.map((one) => h("option", { selected: one.name === name }, one.name)));
+			args.value = session.drafts.value[name] ?? new Draft(session.tools.value.items.find((one) => one.name === name)?.inputSchema).text;
+		};
 		const number = (/** @type {string} */ id, /** @type {number} */ value) => h("input", { id, type: "number", min: "1", value: String(value), class: "short" });
 		const together = number("load-c", 4);
 		const seconds = number("load-s", 5);
@@ -38,6 +44,7 @@ export const loadPanel = {
 			try {
 				const body = JSON.stringify({ tool: pick.value, arguments: JSON.parse(args.value || "{}"), concurrency: Number(together.value), seconds: Number(seconds.value) });
 				for await (const event of stream(`${session.path}/bench`, { method: "POST", body, signal: running.signal })) {
+					if (event.error) throw new Error(event.error);
 					if (event.result) fill(out, ...report(event.result));
 					else fill(out, para("", h("progress", { max: Number(seconds.value) * 1000, value: event.elapsed_ms, "aria-label": "Progress" }), ` ${event.done} calls, ${event.errors} errors`));
 				}
@@ -50,7 +57,7 @@ export const loadPanel = {
 		const start = button("Start", run, { class: "primary", title: "Ctrl+↵" });
 		const line = (/** @type {string} */ text, /** @type {HTMLElement} */ field) => div("field-line", h("label", { for: field.id }, text), field);
 		fill(main, heading("Load"), line("tool", pick), line("arguments", args), line("at once", together), line("seconds", seconds), div("actions", start), out);
-		return { main, primary: run, route: () => { if ((route.value.rest[0] ?? "") !== tool) pick.dispatchEvent(new Event("reopen", { bubbles: true })); }, close: () => running?.abort() };
+		return { main, primary: run, route: show, close: () => running?.abort() };
 	},
 };
 
@@ -59,7 +66,7 @@ function report(result) {
 	const drawing = histogram(result);
 	const facts = [["calls", result.calls], ["errors", result.errors], ["per second", Math.round(result.rps)], ["p50", micro(result.p50_us)], ["p90", micro(result.p90_us)], ["p99", micro(result.p99_us)], ["max", micro(result.max_us)]];
 	return [table([facts.map(([, value]) => value)], facts.map(([name]) => String(name))),
-		result.errors ? badge(`${result.errors} errors`, "bad") : null, div("", drawing), button("export SVG", () => download("load.svg", exportSvg(drawing), "image/svg+xml"), { class: "quiet" })];
+		...(result.failures ?? []).map((/** @type {[string, number]} */ [text, count]) => para("bad", `${count} × ${text}`)), div("", drawing), button("export SVG", () => download("load.svg", exportSvg(drawing), "image/svg+xml"), { class: "quiet" })];
 }
 
 /** @param {any} result @returns {SVGElement} */

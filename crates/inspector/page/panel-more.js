@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { collection, collectionFile, isJson } from "./collection.js";
 import { data } from "./content.js";
-import { badge, button, copy, div, download, empty, fill, h, heading, para, say, section, span, table } from "./dom.js";
+import { badge, button, copy, div, download, empty, fill, h, heading, para, say, section, span, table, ticks } from "./dom.js";
 import { KEYS } from "./keys.js";
 import { go } from "./router.js";
 import { message } from "./session.js";
@@ -30,7 +30,7 @@ export const loginPanel = {
 				fill(main, heading("Login", start, button("read again", show)),
 					steps.length ? h("ol", { class: "steps" }, ...steps.map((/** @type {any} */ step) => h("li", { class: step.status >= 400 || step.status === null ? "failed" : "" },
 						div("heading", h("strong", null, step.title), step.status ? badge(String(step.status), step.status >= 400 ? "bad" : "ok") : null),
-						step.url ? para("mono faint", step.url) : null, step.note ? para("", step.note) : null, step.body ? data(step.body) : null))) : empty("No login seen.", "The server has not asked for one."));
+						step.url ? para("mono faint", step.url) : null, step.note ? para("", ticks(step.note)) : null, step.sent ? data(step.sent) : null, step.body ? data(step.body) : null))) : empty("No login seen.", "The server has not asked for one."));
 			} catch (error) {
 				fill(main, para("bad", message(error)), button("try again", show));
 			}
@@ -86,7 +86,7 @@ export const clientPanel = {
 			const mode = h("select", { id: "sampling", onchange: () => { settings.sampling.value = mode.value; } }, ...[["ask", "ask me"], ["canned", "give the canned answer"]].map(([value, label]) => h("option", { value, selected: settings.sampling.value === value }, label)));
 			const canned = h("textarea", { id: "canned", rows: 3, value: settings.canned.value, onchange: () => { settings.canned.value = canned.value; } });
 			const model = h("input", { id: "model", type: "text", value: settings.model.value, onchange: () => { settings.model.value = model.value; } });
-			fill(main, heading("Client"), para("faint", "What this page answers when a server asks. Elicitation is always asked in the call that it belongs to."),
+			fill(main, heading("Client"), para("faint", "What this page answers when a server asks. Elicitation is asked in its call."),
 				section("roots", ...settings.roots.value.map((root, at) => div("field-line", h("code", null, root.uri), root.name ?? "", button("✕", () => { settings.roots.value = settings.roots.value.filter((_, i) => i !== at); }, { class: "icon", "aria-label": `remove ${root.uri}` }))), div("field-line", uri, name, add)),
 				section("sampling", div("field-line", h("label", { for: "sampling" }, "when asked"), mode), div("field-line", h("label", { for: "canned" }, "canned answer"), canned), div("field-line", h("label", { for: "model" }, "model name"), model)));
 		};

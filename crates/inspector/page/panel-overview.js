@@ -23,7 +23,8 @@ export const overviewPanel = {
 			return { main };
 		}
 		const draw = () => fill(main, ...overview(context, session));
-		for (const signal of [session.info, session.discovered, session.tools]) scope.add(/** @type {any} */ (signal).subscribe(draw));
+		const { info, discovered, tools, resources, templates, prompts, skills } = session;
+		for (const signal of [info, discovered, tools, resources, templates, prompts, skills]) scope.add(/** @type {any} */ (signal).subscribe(draw));
 		draw();
 		return { main, close: () => scope.close() };
 	},

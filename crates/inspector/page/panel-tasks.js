@@ -43,7 +43,7 @@ export const tasksPanel = {
 			const thing = session.tasks.get(key);
 			return { key, thing, version: [thing?.life, thing?.error, thing?.text, open.has(key)] };
 		},
-		hint: ["Select a task.", "A task lives on the server: this page polls it at the interval that the server asks for."],
+		hint: ["Select a task.", "It lives on the server, which says how often to poll."],
 		show: showTask,
 	}),
 };

@@ -1,6 +1,7 @@
 // Tools: list, form, call, result, history.
 
 import { Call } from "./call.js";
+import { data } from "./content.js";
 import { copyMenu } from "./copyas.js";
 import { badge, button, div, empty, fill, h, heading, para, say, span } from "./dom.js";
 import { Draft } from "./draft.js";
@@ -110,6 +111,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 		const draw = () => {
 			fill(state, callState(call));
 			live_();
+			if (call.state === "running" && !result.querySelector(".result")) fill(result, empty(call.question ? "Waiting for your answer." : "Running…"));
 			call_.textContent = call.state === "running" ? "Calling…" : "Call";
 			if (call.state === shown) return;
 			shown = call.state;
@@ -152,10 +154,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 function schemas(tool) {
 	const one = (/** @type {string} */ title, /** @type {any} */ value) => {
 		if (!value) return null;
-		const details = h("details", null, h("summary", null, title));
-		details.addEventListener("toggle", async () => {
-			if (details.childElementCount === 1) details.append((await import("./content.js")).data(value));
-		});
+		const details = h("details", { ontoggle: () => { if (details.childElementCount === 1) details.append(data(value)); } }, h("summary", null, title));
 		return details;
 	};
 	return div("schemas", one("input schema", tool.inputSchema), one("output schema", tool.outputSchema), one("definition", tool));

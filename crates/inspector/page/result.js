@@ -21,7 +21,7 @@ export function callResult(context, call, tool) {
 
 /** The state of a call in a line. @param {Call} call */
 export function callState(call) {
-	if (call.state === "running") return span("faint", "running");
+	if (call.state === "running") return span("faint", call.question ? "waiting" : "running");
 	const isError = call.state !== "done" || call.answer?.result?.isError === true;
 	const word = call.state === "cancelled" ? "cancelled" : isError ? "error" : call.task ? "task" : "ok";
 	return span("result-state", span("faint", `${duration(call.ms)}${call.text ? `, ${size(call.text.length)}` : ""} `),

@@ -3,7 +3,7 @@
 import { pointer } from "./json.js";
 import { matchesFormat, safePattern } from "./formats.js";
 
-/** Follows `$ref` and merges `allOf`, as far as this is possible without a value. @param {Schema} schema @param {Schema} root @param {number} [depth] @returns {any} */
+/** Follows `$ref` and merges `allOf`, as far as this is possible without a value. @param {any} schema @param {Schema} root @param {number} [depth] @returns {any} */
 export function resolve(schema, root, depth = 0) {
 	if (schema === true || schema === undefined || schema === null) return {};
 	if (schema === false) return { not: {} };
@@ -29,28 +29,15 @@ function merge(a, b) {
 	};
 }
 
-/** @param {string} ref @param {Schema} root @returns {Schema} */
+/** @param {string} ref @param {Schema} root @returns {any} */
 function lookup(ref, root) {
 	if (ref === "#") return root;
-	if (!ref.startsWith("#")) return {};
-	const anchor = ref.slice(1);
-	if (!anchor.startsWith("/")) return findAnchor(root, anchor, 0) ?? {};
+	if (!ref.startsWith("#/")) return {};
 	let node = root;
-	for (const part of anchor.split("/").slice(1)) {
+	for (const part of ref.split("/").slice(1)) {
 		node = node?.[decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")];
 	}
 	return node ?? {};
-}
-
-/** @param {any} node @param {string} anchor @param {number} depth @returns {any} */
-function findAnchor(node, anchor, depth) {
-	if (!node || typeof node !== "object" || depth > 16) return undefined;
-	if (node.$anchor === anchor) return node;
-	for (const child of Object.values(node)) {
-		const found = findAnchor(child, anchor, depth + 1);
-		if (found) return found;
-	}
-	return undefined;
 }
 
 /** @param {any} value */
@@ -74,10 +61,10 @@ export function same(a, b) {
 	return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
 }
 
-/** The branches of a union that are not only constants. @param {Schema} schema @returns {Schema[]|null} */
+/** The branches of a union that are not only constants. @param {any} schema @returns {Schema[]|null} */
 export const branches = (schema) => schema.oneOf ?? schema.anyOf ?? null;
 
-/** The choices of an enumeration with their labels, in every form that the specification has had. @param {Schema} schema @returns {{value: any, label: string}[]|null} */
+/** The choices of an enumeration with their labels, in every form that the specification has had. @param {any} schema @returns {{value: any, label: string}[]|null} */
 export function choices(schema) {
 	if (Array.isArray(schema.enum)) {
 		return schema.enum.map((/** @type {any} */ value, /** @type {number} */ i) => ({ value, label: String(schema.enumNames?.[i] ?? label(value)) }));
@@ -90,7 +77,7 @@ export function choices(schema) {
 /** @param {any} value */
 const label = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** Validates a value. @param {Schema} schema @param {any} value @returns {Problem[]} */
+/** Validates a value. @param {any} schema @param {any} value @returns {Problem[]} */
 export function validate(schema, value) {
 	/** @type {Problem[]} */
 	const problems = [];
@@ -98,7 +85,7 @@ export function validate(schema, value) {
 	return problems;
 }
 
-/** @param {Schema} schema @param {any} value @param {Path} path @param {Run} run */
+/** @param {any} schema @param {any} value @param {Path} path @param {Run} run */
 function check(schema, value, path, run) {
 	if (schema === true || schema === undefined || run.depth > 64 || run.problems.length > 200) return;
 	const say = (/** @type {string} */ message) => { run.problems.push({ path: pointer(path), message }); };
@@ -120,7 +107,7 @@ function check(schema, value, path, run) {
 /** @param {string} type */
 const article = (type) => (type === "null" ? "null" : /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`);
 
-/** @param {Schema} schema @param {string} value @param {(message: string) => void} say */
+/** @param {any} schema @param {string} value @param {Say} say */
 function string(schema, value, say) {
 	const length = [...value].length;
 	if (length < schema.minLength) say(`must have at least ${schema.minLength} characters`);
@@ -132,7 +119,7 @@ function string(schema, value, say) {
 	if (typeof schema.format === "string" && !matchesFormat(schema.format, value)) say(`must be a valid ${schema.format}`);
 }
 
-/** @param {Schema} schema @param {number} value @param {(message: string) => void} say */
+/** @param {any} schema @param {number} value @param {Say} say */
 function number(schema, value, say) {
 	if (value < schema.minimum) say(`must be at least ${schema.minimum}`);
 	if (value > schema.maximum) say(`must be at most ${schema.maximum}`);
@@ -142,7 +129,7 @@ function number(schema, value, say) {
 	if (schema.multipleOf > 0 && Math.abs(times - Math.round(times)) > 1e-9 * Math.abs(times)) say(`must be a multiple of ${schema.multipleOf}`);
 }
 
-/** @param {Schema} schema @param {any[]} value @param {Path} path @param {Run} run @param {(message: string) => void} say */
+/** @param {any} schema @param {any[]} value @param {Path} path @param {Run} run @param {Say} say */
 function array(schema, value, path, run, say) {
 	if (value.length < schema.minItems) say(`must have at least ${schema.minItems} items`);
 	if (value.length > schema.maxItems) say(`must have at most ${schema.maxItems} items`);
@@ -153,7 +140,7 @@ function array(schema, value, path, run, say) {
 	if (schema.contains !== undefined && !value.some((item) => passes(schema.contains, item, run))) say("must contain an item of the required kind");
 }
 
-/** @param {Schema} schema @param {any} value @param {Path} path @param {Run} run @param {(message: string) => void} say */
+/** @param {any} schema @param {any} value @param {Path} path @param {Run} run @param {Say} say */
 function object(schema, value, path, run, say) {
 	const names = Object.keys(value);
 	for (const name of schema.required ?? []) {
@@ -181,7 +168,7 @@ function object(schema, value, path, run, say) {
 	}
 }
 
-/** @param {Schema} schema @param {any} value @param {Path} path @param {Run} run @param {(message: string) => void} say */
+/** @param {any} schema @param {any} value @param {Path} path @param {Run} run @param {Say} say */
 function combined(schema, value, path, run, say) {
 	for (const part of schema.allOf ?? []) check(part, value, path, run);
 	if (Array.isArray(schema.anyOf) && !schema.anyOf.some((/** @type {any} */ one) => passes(one, value, run))) nearest(schema.anyOf, value, path, run, say);
@@ -194,7 +181,7 @@ function combined(schema, value, path, run, say) {
 	if (schema.if !== undefined) check(passes(schema.if, value, run) ? schema.then : schema.else, value, path, run);
 }
 
-/** Reports the problems of the alternative that fits best. @param {Schema[]} options @param {any} value @param {Path} path @param {Run} run @param {(message: string) => void} say */
+/** Reports the problems of the alternative that fits best. @param {Schema[]} options @param {any} value @param {Path} path @param {Run} run @param {Say} say */
 function nearest(options, value, path, run, say) {
 	const tried = options.map((one) => {
 		/** @type {Problem[]} */
@@ -208,7 +195,7 @@ function nearest(options, value, path, run, say) {
 	else say("matches none of the alternatives");
 }
 
-/** @param {Schema} schema @param {any} value @param {Run} run */
+/** @param {any} schema @param {any} value @param {Run} run */
 function passes(schema, value, run) {
 	/** @type {Problem[]} */
 	const problems = [];

@@ -30,7 +30,7 @@ export class Timeline {
 		this.body = div("timeline-body");
 		this.count = h("span", { class: "faint", role: "status" });
 		this.problem = span("bad");
-		this.input = h("input", { type: "search", class: "mono filter", placeholder: "method:tools/call dur:>5ms status:error text", "aria-label": "Filter of the timeline", title: `keys: ${KEYS.join(", ")}; -key:value excludes; * matches anything`, value: settings.filter.value, spellcheck: false });
+		this.input = h("input", { type: "search", class: "mono filter", placeholder: "method:tools/call dur:>5ms status:error text", "aria-label": "Filter of the timeline", title: `keys: ${KEYS.join(", ")}, -key:value excludes`, value: settings.filter.value, spellcheck: false });
 		this.input.addEventListener("input", () => { settings.filter.value = this.input.value; });
 		this.element = h("section", { class: "timeline", "aria-label": "Timeline" }, this.head(), this.body);
 		const draw = perFrame(() => this.draw());
@@ -166,7 +166,7 @@ export class Timeline {
 			const target = this.all ? "" : `&target=${encodeURIComponent(this.context.session.value?.id ?? "")}`;
 			return download(`${name}.${format}`, await getBlob(`api/export?format=${format}${target}`));
 		}
-		if (format !== "jsonl") return say("this export needs `couplet inspect`", "bad");
+		if (format !== "jsonl") return say("needs `couplet inspect`", "bad");
 		const lines = this.shown.filter((entry) => entry.kind === "message").map((entry) => JSON.stringify({ t: entry.t, dir: entry.dir, text: entry.text }));
 		download(`${name}.jsonl`, `${lines.join("\n")}\n`);
 	}
@@ -188,6 +188,6 @@ function fillRow(row, entry) {
 	const method = entry.what === "answer" ? `  ${entry.method || "answer"}` : entry.what === "notice" ? `  ${entry.method}` : entry.method;
 	const texts = [clock(entry.t), arrow, method, "", entry.what === "notice" ? "" : duration(entry.duration), entry.size ? size(entry.size) : "", entry.what === "notice" ? "" : entry.status];
 	texts.forEach((text, i) => { if (i !== 3) cells[i].textContent = plain(text); });
-	fill(cells[3], entry.name);
+	fill(cells[3], entry.name, span("faint", entry.args && `  ${entry.args}`));
 	cells[6].className = `t-status ${STATUS[/** @type {keyof STATUS} */ (entry.status)] ?? ""}`;
 }

@@ -133,6 +133,8 @@ interface Entry {
   method: string;
   /** The tool, prompt, resource or log line. */
   name: string;
+  /** The beginning of the arguments. */
+  args: string;
   /** The id as JSON text. */
   id: string;
   /** `ok`, `error`, `pending`, `cancelled`, `input` or nothing. */
@@ -250,6 +252,7 @@ type Test = (entry: Entry) => boolean;
 type Answer = {result: any, text: string, ms: number, rounds: number};
 type Command = {label: string, kind: string, about?: string, run: () => void};
 type Schema = any;
+type Say = (message: string) => void;
 type Problem = {path: string, message: string};
 type Run = {root: Schema, problems: Problem[], depth: number};
 type LogLine = {t: number, level: string, logger: string, text: string, seq: number, data?: any};
