@@ -91,7 +91,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "browser",
-        usage: "browser [word..]",
+        usage: "browser [--built] [word..]",
         what: "the inspector's page in Chromium: what a user does, and what must be seen then",
         run: browser::run,
     },

@@ -256,7 +256,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Requests log messages of a level and above as soon as the client is connected, if the server supports logging.
+    /// Requests log messages of a level and above as soon as the client is connected, if the server supports logging. A
+    /// server that declares logging and rejects the request is connected to all the same.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
     /// OpenTelemetry, instead.
@@ -341,7 +342,13 @@ impl ClientBuilder {
             observer: self.observer,
         });
         if let Some(level) = self.log_level.filter(|_| client.server().capabilities.logging.is_some()) {
-            beside(&mut driver, client.set_log_level(level)).await??;
+            match beside(&mut driver, client.set_log_level(level)).await? {
+                // Some servers declare logging and reject the request. All else works.
+                Err(error) if error.rpc().is_some() => {
+                    tracing::warn!(%error, "the server declares logging and does not let the level be set");
+                }
+                outcome => outcome?,
+            }
         }
         Ok((client, driver))
     }

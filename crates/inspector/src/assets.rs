@@ -70,7 +70,6 @@ pub(crate) const FILES: &[File] = files![
     "tasks.js",
     "timeline.js",
     "tree.js",
-    "types.d.ts",
     "uritemplate.js",
     "visible.js",
     "vlist.js",

@@ -75,7 +75,7 @@ impl Guard {
     /// Whether a host is this machine, with the port of the listener.
     fn is_own(&self, host: &str) -> bool {
         let own = |name: &&str| host.strip_prefix(*name).and_then(|rest| rest.strip_prefix(':'));
-        LOOPBACK.iter().find_map(|name| own(name)).is_some_and(|port| port == self.port.to_string())
+        LOOPBACK.iter().find_map(own).is_some_and(|port| port == self.port.to_string())
     }
 }
 

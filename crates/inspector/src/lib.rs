@@ -1,4 +1,3 @@
-#![cfg_attr(docsrs, feature(doc_cfg))]
 //! The web inspector for Model Context Protocol servers.
 //!
 //! * [`page`] has the files of the page: plain ES modules, HTML and CSS, embedded in the binary. `couplet-http` serves
@@ -22,6 +21,8 @@
 //! * Nothing is queued without a limit: the feed is a ring, and a reader that is too slow gets the number of events it
 //!   has lost.
 //! * The state of a target is what is known: it changes when a connection is made, lost or given up, never in advance.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod assets;
 pub mod page;

@@ -45,7 +45,7 @@ enum Way {
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct EntryText<'a> {
     time: String,
     direction: Way,
     session: &'a str,
@@ -80,7 +80,7 @@ pub fn entry(time: Duration, direction: Direction, session: &str, line: &[u8]) -
         Direction::Out => Way::ClientToServer,
         Direction::In => Way::ServerToClient,
     };
-    let written = Written { time: time_text(time), direction, session, message, raw, base64 };
+    let written = EntryText { time: time_text(time), direction, session, message, raw, base64 };
     serde_json::to_string(&written).unwrap_or_default()
 }
 

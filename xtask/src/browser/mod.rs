@@ -19,7 +19,11 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         skipped::add("browser", why);
         return Err(format!("{NOT_RUN}{why}"));
     };
-    build()?;
+    // For a second run, while nothing has changed.
+    let (flags, words): (Vec<_>, Vec<_>) = words.iter().partition(|word| *word == "--built");
+    if flags.is_empty() {
+        build()?;
+    }
     let mut failed = Vec::new();
     for (name, scenario) in scenarios::SCENARIOS {
         if !words.is_empty() && !words.iter().any(|word| name.contains(word.as_str())) {

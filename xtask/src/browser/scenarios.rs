@@ -20,6 +20,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     ("each panel opens without an error", panels),
     ("a form elicitation is answered, in both eras", elicits),
     ("a call shows its progress and is cancelled", cancels),
+    ("a sampling request is answered by hand", samples),
+    ("a prompt is completed and previewed", prompts),
+    ("a resource is read and subscribed to", resources),
+    ("a call runs as a task", runs_task),
+    ("the view of an app is shown in its sandbox", views),
+    ("the level of log messages is chosen", logs),
+    ("a load is measured", loads),
+    ("the server is linted", lints),
     ("a request is compared in all revisions", compares),
     ("a recording is opened", records),
     ("nothing of a hostile server runs", hostile),
@@ -135,10 +143,7 @@ fn elicits(page: &mut Page) -> Result<(), Failure> {
         ))?;
         tool(page, "trigger-elicitation-request", &json!({}))?;
         press(page, "main .actions", "Call")?;
-        page.until(&format!("{TEXT}.includes('Decline') || {TEXT}.includes('decline')"))?;
-        page.eval(
-            "[...document.querySelectorAll('button')].find((one) => /^decline$/i.test(one.textContent.trim())).click()",
-        )?;
+        press(page, "body", "Decline")?;
         page.until("document.querySelector('.side').innerText.toLowerCase().includes('declin')")?;
     }
     Ok(())
@@ -156,6 +161,120 @@ fn cancels(page: &mut Page) -> Result<(), Failure> {
         "[...document.querySelectorAll('button')].find((one) => /^cancel/i.test(one.textContent.trim())).click()",
     )?;
     page.until("document.querySelector('.side').innerText.toLowerCase().includes('cancel')")
+}
+
+fn samples(page: &mut Page) -> Result<(), Failure> {
+    let inspector = everything()?;
+    open(page, &inspector)?;
+    tool(page, "trigger-sampling-request", &json!({ "prompt": "Say something." }))?;
+    press(page, "main .actions", "Call")?;
+    page.until("[...document.querySelectorAll('button')].some((one) => one.textContent.trim() === 'Send')")?;
+    page.eval(
+        "(() => { const area = [...document.querySelectorAll('textarea')].findLast((one) => one.offsetParent); \
+         area.value = 'written by hand'; area.dispatchEvent(new Event('input', { bubbles: true })); })()",
+    )?;
+    press(page, "body", "Send")?;
+    page.until("document.querySelector('.side').innerText.includes('written by hand')")
+}
+
+/// Fills in the nth field of a form.
+fn fill(page: &mut Page, number: usize, text: &str) -> Result<(), Failure> {
+    let field =
+        format!("document.querySelectorAll('main input:not([type=search]), main textarea:not(.json-text)')[{number}]");
+    page.until(&format!("!!{field}"))?;
+    let text = json!(text);
+    page.eval(&format!(
+        "(() => {{ const field = {field}; field.focus(); field.value = {text}; \
+         field.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"
+    ))
+    .map(drop)
+}
+
+fn prompts(page: &mut Page) -> Result<(), Failure> {
+    let inspector = everything()?;
+    open(page, &inspector)?;
+    page.eval("location.hash = '#/prompts/completable-prompt'")?;
+    page.until("document.querySelector('main h2')?.textContent === 'completable-prompt'")?;
+    fill(page, 0, "Eng")?;
+    // The server is asked for completions, and they are offered.
+    page.until("[...document.querySelectorAll('.timeline .t-row')].some((row) => row.innerText.includes('completion/complete'))")?;
+    page.until("document.documentElement.outerHTML.includes('Engineering')")?;
+    fill(page, 0, "Engineering")?;
+    fill(page, 1, "Alice")?;
+    press(page, "main .actions", "Get")?;
+    page.until("document.querySelector('.side').innerText.includes('Alice')")
+}
+
+fn resources(page: &mut Page) -> Result<(), Failure> {
+    let inspector = everything()?;
+    open(page, &inspector)?;
+    page.eval("location.hash = '#/resources'")?;
+    page.until("document.querySelectorAll('.list-slot .vrow').length > 1")?;
+    page.eval(
+        "location.hash = '#/resources/' + encodeURIComponent('demo://resource/static/document/architecture.md')",
+    )?;
+    page.until("document.querySelector('.side').innerText.trim().length > 20")?;
+    press(page, "main .actions", "subscribe")?;
+    press(page, "main .actions", "unsubscribe")
+}
+
+fn runs_task(page: &mut Page) -> Result<(), Failure> {
+    let inspector = everything()?;
+    open(page, &inspector)?;
+    tool(page, "simulate-research-query", &json!({ "topic": "browsers" }))?;
+    press(page, "main .actions", "as task")?;
+    page.eval("location.hash = '#/tasks'")?;
+    page.until(&format!("/working|completed/.test({TEXT})"))
+}
+
+fn views(page: &mut Page) -> Result<(), Failure> {
+    let inspector = everything()?;
+    open(page, &inspector)?;
+    tool(page, "show-clock", &json!({}))?;
+    press(page, "main .actions", "Call")?;
+    page.until("document.querySelector('.side iframe')")?;
+    page.until("document.querySelector('.side iframe').src.startsWith('http://127.0.0.1:')")?;
+    match page.eval("new URL(document.querySelector('.side iframe').src).origin === location.origin")?.as_bool() {
+        Some(false) => Ok(()),
+        _ => Err("the view has the origin of the page".to_owned()),
+    }
+}
+
+fn logs(page: &mut Page) -> Result<(), Failure> {
+    let inspector = everything()?;
+    open(page, &inspector)?;
+    page.eval("location.hash = '#/logs'")?;
+    let menu = "document.querySelector('select[aria-label=\"Level that requests ask for\"]')";
+    page.until(&format!("!!{menu}"))?;
+    page.eval(&format!("{menu}.value = 'debug'; {menu}.dispatchEvent(new Event('change', {{ bubbles: true }}))"))?;
+    tool(page, "trigger-long-running-operation", &json!({ "duration": 1, "steps": 2 }))?;
+    press(page, "main .actions", "Call")?;
+    page.until(
+        "[...document.querySelectorAll('.timeline .t-row')].some((row) => row.innerText.includes('tools/call'))",
+    )?;
+    page.eval("location.hash = '#/logs'")?;
+    page.until("document.querySelector('main').innerText.trim()")
+}
+
+fn loads(page: &mut Page) -> Result<(), Failure> {
+    let inspector = everything()?;
+    open(page, &inspector)?;
+    tool(page, "echo", &json!({ "message": "load" }))?;
+    page.eval("location.hash = '#/load/echo'")?;
+    page.until("location.hash === '#/load/echo' && document.querySelector('main button.primary')")?;
+    page.eval("document.querySelector('main button.primary').click()")?;
+    page.until("document.querySelector('main svg, .side svg') && document.body.innerText.includes('p99')")
+}
+
+fn lints(page: &mut Page) -> Result<(), Failure> {
+    let inspector = everything()?;
+    open(page, &inspector)?;
+    page.eval("location.hash = '#/lint'")?;
+    page.until("document.querySelector('main button')")?;
+    page.eval(
+        "[...document.querySelectorAll('main button')].find((one) => /lint|check|run/i.test(one.textContent))?.click()",
+    )?;
+    page.until(&format!("{TEXT}.includes('argument-undescribed')"))
 }
 
 fn compares(page: &mut Page) -> Result<(), Failure> {

@@ -166,6 +166,19 @@ async fn the_level_can_be_set_from_the_beginning() {
 }
 
 #[tokio::test]
+async fn a_server_that_rejects_the_level_is_connected_to() {
+    let script = Script::speaking(ProtocolVersion::V2025_11_25, everything(), |m| match m["method"].as_str() {
+        Some("logging/setLevel") => vec![error(m, -32601, "no such method")],
+        _ if m["id"].is_null() => vec![],
+        _ => vec![result(m, text("ok"))],
+    });
+    let builder = Client::new("test", "1").versions([ProtocolVersion::V2025_11_25]).log_level(LoggingLevel::Debug);
+    let client = builder.connect(script.clone()).await.unwrap();
+    assert_eq!(script.seen_of("logging/setLevel").len(), 1);
+    client.call("t", ()).await.unwrap();
+}
+
+#[tokio::test]
 async fn results_as_text_and_as_data() {
     let results = [
         ("data", json!({ "content": [], "structuredContent": { "n": 1 } })),

@@ -16,7 +16,7 @@ use super::{Answer, place};
 use crate::{Direction, Inspector, Opening, Place, Seen, Tap, body::json, target::Head};
 
 #[derive(Deserialize)]
-pub(super) struct Order {
+pub(super) struct Comparison {
     method: String,
     params: Option<RawJson>,
 }
@@ -35,7 +35,7 @@ struct Column {
 /// The time for each revision, with its handshake.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-pub(super) async fn compare(inspector: &Inspector, id: &str, order: Order) -> Answer {
+pub(super) async fn compare(inspector: &Inspector, id: &str, order: Comparison) -> Answer {
     let place = place(inspector, id)?;
     let params = order.params.map_or_else(|| "{}".to_owned(), |params| params.get().to_owned());
     let params = Bytes::from(params);

@@ -8,7 +8,7 @@ use super::Answer;
 use crate::body::json;
 
 #[derive(Deserialize)]
-pub(super) struct Order {
+pub(super) struct Check {
     revision: String,
     dir: Option<String>,
     text: String,
@@ -16,7 +16,7 @@ pub(super) struct Order {
     answers: Option<String>,
 }
 
-pub(super) fn validate(order: &Order) -> Answer {
+pub(super) fn validate(order: &Check) -> Answer {
     let revision = order.revision.parse().map_err(|_| format!("there is no revision `{}`", order.revision))?;
     let sender = match order.dir.as_deref() {
         Some("out") => Sender::Client,

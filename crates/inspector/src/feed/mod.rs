@@ -19,10 +19,10 @@ pub(crate) use stream::events;
 
 /// The feed of all targets. Clones are the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Feed(Arc<Shared>);
+pub(crate) struct Feed(Arc<Channel>);
 
 #[derive(Debug)]
-struct Shared {
+struct Channel {
     ring: Mutex<Ring>,
     /// The number of the last event.
     last: watch::Sender<u64>,
@@ -44,7 +44,7 @@ impl Feed {
     }
 
     pub(crate) fn with_limits(events: usize, bytes: usize) -> Self {
-        Self(Arc::new(Shared { ring: Mutex::new(Ring::new(events, bytes)), last: watch::Sender::new(0) }))
+        Self(Arc::new(Channel { ring: Mutex::new(Ring::new(events, bytes)), last: watch::Sender::new(0) }))
     }
 
     /// Adds an event that happens now.

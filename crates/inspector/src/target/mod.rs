@@ -124,8 +124,11 @@ impl Target {
     fn saw(&self, seen: Seen) {
         match seen {
             Seen::Message(direction, text) => {
-                lock(&self.watch).message(direction, &text);
+                let is_news = lock(&self.watch).message(direction, &text);
                 self.feed.add(&self.id, Happening::Message(direction, text));
+                if is_news {
+                    self.change(|_| {});
+                }
             }
             Seen::Stderr(line) => self.feed.add(&self.id, Happening::Stderr(line)),
             Seen::Http(exchange) => self.feed.add(&self.id, Happening::Http(exchange)),

@@ -46,6 +46,7 @@ pub(crate) struct Watch {
     open: HashMap<String, Instant>,
     order: VecDeque<String>,
     latest: VecDeque<Duration>,
+    answers: u64,
 }
 
 impl Watch {
@@ -53,10 +54,12 @@ impl Watch {
     const OPEN: usize = 256;
     /// The number of answers that the latency is the shortest of.
     const LATEST: usize = 8;
+    /// The number of answers after which the latency is news: that of the first one has the start of the server in it.
+    const NEWS: u64 = 4;
     /// The size up to which messages are looked into.
     const SIZE: usize = 1 << 20;
 
-    /// Looks at a message. Returns whether the latency has changed.
+    /// Looks at a message. Returns whether the latency is known for the first time.
     pub(crate) fn message(&mut self, direction: Direction, text: &[u8]) -> bool {
         if text.len() > Self::SIZE {
             return false;
@@ -78,11 +81,14 @@ impl Watch {
             Direction::In if head.is_response() => {
                 let Some(sent) = self.open.remove(&id) else { return false };
                 self.order.retain(|other| *other != id);
-                self.latest.push_back(sent.elapsed());
+                self.answers += 1;
+                if self.answers > 1 {
+                    self.latest.push_back(sent.elapsed());
+                }
                 if self.latest.len() > Self::LATEST {
                     self.latest.pop_front();
                 }
-                true
+                self.answers == Self::NEWS
             }
             _ => false,
         }
@@ -155,7 +161,15 @@ mod tests {
         assert!(!watch.message(Direction::Out, br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
         assert!(!watch.message(Direction::In, br#"{"jsonrpc":"2.0","id":"1","result":{}}"#));
         assert!(!watch.message(Direction::In, br#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#));
-        assert!(watch.message(Direction::In, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+        let answer = br#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+        assert!(!watch.message(Direction::In, answer) && watch.latency_ms().is_none());
+        let news: Vec<_> = (0..4)
+            .map(|_| {
+                watch.message(Direction::Out, br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+                watch.message(Direction::In, answer)
+            })
+            .collect();
+        assert_eq!(news, [false, false, true, false]);
         assert!(watch.latency_ms().is_some());
         for id in 0..1000 {
             watch.message(Direction::Out, format!(r#"{{"id":{id},"method":"x"}}"#).as_bytes());

@@ -9,10 +9,10 @@ use super::mask;
 
 /// What has been requested for a login.
 #[derive(Debug, Default)]
-pub(super) struct LoginLog(Mutex<Log>);
+pub(super) struct LoginLog(Mutex<Progress>);
 
 #[derive(Debug, Default)]
-struct Log {
+struct Progress {
     login: Login,
     /// Whether the next page is opened in the browser.
     opens: bool,
@@ -57,7 +57,7 @@ impl LoginLog {
 
     /// Begins anew, and opens the next page in the browser.
     pub(super) fn restart(&self) {
-        *lock(&self.0) = Log { login: Login::default(), opens: true };
+        *lock(&self.0) = Progress { login: Login::default(), opens: true };
     }
 }
 

@@ -150,7 +150,7 @@ impl Place for Server {
     }
 
     fn bench(&self, order: BenchOrder, progress: mpsc::Sender<Value>) -> BoxFuture<'static, Result<Value, String>> {
-        /// How long a number of calls may take at most.
+        /// The timeout of a number of calls.
         const LONGEST: Duration = Duration::from_secs(600);
         const USUAL: Duration = Duration::from_secs(5);
         let silent = Arc::new(Output::silent());
