@@ -15,8 +15,8 @@ use crate::{
 /// The maximum length of an error's body that the model sees.
 const ERROR: usize = 4_000;
 
-/// The content of a response.
-enum Content {
+/// The content of a response, by its kind.
+enum Payload {
     Empty,
     Json(Value),
     Text(String),
@@ -32,23 +32,23 @@ pub(crate) fn result(operation: &Operation, received: &Received) -> CallToolResu
         return CallToolResult::error(error(operation, received, &content));
     }
     match (&operation.output_schema, content) {
-        (Some(schema), Content::Json(value)) => structured(operation, schema, value, status),
-        (Some(schema), Content::Empty) => {
+        (Some(schema), Payload::Json(value)) => structured(operation, schema, value, status),
+        (Some(schema), Payload::Empty) => {
             let value = if operation.expected.wrapped { Value::Null } else { Value::Object(Map::new()) };
             structured(operation, schema, value, status)
         }
-        (Some(_), Content::Text(text)) => deviating(status, "it is not JSON", &text),
-        (Some(_), Content::Bytes(_)) => deviating(status, "it is not JSON", "(bytes)"),
-        (None, Content::Json(value)) => {
+        (Some(_), Payload::Text(text)) => deviating(status, "it is not JSON", &text),
+        (Some(_), Payload::Bytes(_)) => deviating(status, "it is not JSON", "(bytes)"),
+        (None, Payload::Json(value)) => {
             let text = value.to_string();
             let result = CallToolResult::text(text);
             if value.is_object() { result.structured_content(RawJson::from(value)) } else { result }
         }
-        (None, Content::Empty) => {
+        (None, Payload::Empty) => {
             CallToolResult::text(format!("The API answered with the status {status} and no content."))
         }
-        (None, Content::Text(text)) => CallToolResult::text(text),
-        (None, Content::Bytes(bytes)) => CallToolResult::new(vec![block(operation, &bytes, media_type)]),
+        (None, Payload::Text(text)) => CallToolResult::text(text),
+        (None, Payload::Bytes(bytes)) => CallToolResult::new(vec![block(operation, &bytes, media_type)]),
     }
 }
 
@@ -59,10 +59,10 @@ pub(crate) fn contents(operation: &Operation, received: &Received, uri: &str) ->
         return Err(error(operation, received, &content));
     }
     let contents = match content {
-        Content::Empty => ResourceContents::text(uri, ""),
-        Content::Json(value) => ResourceContents::text(uri, value.to_string()),
-        Content::Text(text) => ResourceContents::text(uri, text),
-        Content::Bytes(bytes) => ResourceContents::blob(uri, STANDARD.encode(bytes)),
+        Payload::Empty => ResourceContents::text(uri, ""),
+        Payload::Json(value) => ResourceContents::text(uri, value.to_string()),
+        Payload::Text(text) => ResourceContents::text(uri, text),
+        Payload::Bytes(bytes) => ResourceContents::blob(uri, STANDARD.encode(bytes)),
     };
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     Ok(if essence.contains('/') { contents.mime_type(essence) } else { contents })
@@ -89,7 +89,7 @@ fn deviating(status: u16, what: &str, text: &str) -> CallToolResult {
 }
 
 /// Explains an error to the model.
-fn error(operation: &Operation, received: &Received, content: &Content) -> String {
+fn error(operation: &Operation, received: &Received, content: &Payload) -> String {
     let status = received.response.status;
     let mut text = format!("The API answered with the status {status}.");
     if let Some(described) = operation.expected.error(status.as_u16()) {
@@ -107,9 +107,9 @@ fn error(operation: &Operation, received: &Received, content: &Content) -> Strin
         }
     }
     let said = match content {
-        Content::Json(value) => value.to_string(),
-        Content::Text(said) => said.clone(),
-        Content::Empty | Content::Bytes(_) => String::new(),
+        Payload::Json(value) => value.to_string(),
+        Payload::Text(said) => said.clone(),
+        Payload::Empty | Payload::Bytes(_) => String::new(),
     };
     let said = redacted(&crate::text::truncated(&said, ERROR), &received.applied.secrets);
     if said.is_empty() { text } else { format!("{text}\n{said}") }
@@ -121,18 +121,18 @@ fn redacted(text: &str, secrets: &[Secret]) -> String {
     long.fold(text.to_owned(), |text, secret| text.replace(secret, "[redacted]"))
 }
 
-fn content(response: &Fetched) -> (Content, &str) {
+fn content(response: &Fetched) -> (Payload, &str) {
     let media_type = response.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if response.body.is_empty() {
-        return (Content::Empty, media_type);
+        return (Payload::Empty, media_type);
     }
     let is_json = is_json(media_type) || media_type.is_empty();
     if let Some(value) = is_json.then(|| serde_json::from_slice(&response.body).ok()).flatten() {
-        return (Content::Json(value), media_type);
+        return (Payload::Json(value), media_type);
     }
     let content = match std::str::from_utf8(&response.body) {
-        Ok(text) if !is_media(media_type) => Content::Text(text.to_owned()),
-        _ => Content::Bytes(response.body.to_vec()),
+        Ok(text) if !is_media(media_type) => Payload::Text(text.to_owned()),
+        _ => Payload::Bytes(response.body.to_vec()),
     };
     (content, media_type)
 }

@@ -1,6 +1,9 @@
 //! Operations as tools and resources of a server.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use couplet_core::JsonText;
 use couplet_server::{
@@ -40,9 +43,12 @@ pub(crate) fn build(
     if !about.is_empty() {
         server = server.instructions(about);
     }
+    let mut taken = BTreeSet::new();
     for operation in operations {
         let operation = Arc::new(operation);
         let template = resources.then(|| Template::of(&name, &operation)).flatten();
+        // Two paths may differ in characters that variables cannot have.
+        let template = template.filter(|template| taken.insert(template.uri.clone()));
         server = match template {
             Some(template) => with_resource(server, operation, template, &upstream),
             None => with_tool(server, operation, &upstream),
@@ -76,7 +82,10 @@ fn server_name(title: &str) -> String {
         }
     }
     let name = name.trim_end_matches('-');
-    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name.to_owned() } else { format!("api-{name}") }
+    match name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => name.to_owned(),
+        false => format!("api-{name}").trim_end_matches('-').to_owned(),
+    }
 }
 
 fn with_tool(server: Server, operation: Arc<Operation>, upstream: &Arc<Upstream>) -> Server {
