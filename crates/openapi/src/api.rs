@@ -109,8 +109,8 @@ impl OpenApi {
     /// | `oauth2` with the flow `clientCredentials` | `id:secret`, or an access token |
     /// | other `oauth2`, `openIdConnect` | an access token |
     ///
-    /// In a document without a scheme of that name, `bearer` and `basic` are those of HTTP. Credentials are sent to the origin of
-    /// the base URL only; see [`trust_origin`](Self::trust_origin).
+    /// In a document without a scheme of that name, `bearer` and `basic` are those of HTTP. Credentials are sent to the
+    /// origin of the base URL only; see [`trust_origin`](Self::trust_origin).
     pub fn auth(mut self, scheme: impl Into<String>, value: impl Into<Secret>) -> Self {
         self.credentials.push((scheme.into(), Source::Fixed(value.into())));
         self
@@ -171,7 +171,8 @@ impl OpenApi {
     /// Creates the server. Operations that cannot be used are logged and left out.
     ///
     /// # Errors
-    /// If no operation can be used, more than 10,000 are selected, a credential is for a scheme that the document does not have, or TLS cannot be set up.
+    /// If no operation can be used, more than 10,000 are selected, a credential is for a scheme that the document does not
+    /// have, or TLS cannot be set up.
     pub fn into_server(self) -> Result<Server, SpecError> {
         let (operations, skipped) = self.operations();
         for skipped in &skipped {
@@ -183,9 +184,8 @@ impl OpenApi {
         }
         if operations.len() > Self::MOST {
             let (count, most) = (operations.len(), Self::MOST);
-            return Err(SpecError::new(format!(
-                "{count} operations are selected; a server has at most {most}: use filters"
-            )));
+            let what = format!("{count} operations are selected; a server has at most {most}: use filters");
+            return Err(SpecError::new(what));
         }
         let upstream = self.upstream()?;
         Ok(server::build(&self.document, operations, Arc::new(upstream), self.resources))

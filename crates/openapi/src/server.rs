@@ -120,8 +120,11 @@ async fn send(
 ) -> Result<Received, ToolError> {
     let request = operation.request(&arguments)?;
     upstream.send(operation, &request, ctx.call()).await.map_err(|error| {
-        // Causes may contain more than the model should see.
-        ToolError::new(format!("the API cannot be called: {error}"))
+        let error = error.to_string();
+        let hint =
+            if error.ends_with(" bytes") { ": ask for less, such as a smaller page or fewer fields" } else { "" };
+        // Without its causes, which may contain more than the model should see.
+        ToolError::new(format!("the request to the API failed: {error}{hint}"))
     })
 }
 
