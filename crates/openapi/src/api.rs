@@ -50,6 +50,8 @@ pub struct OpenApi {
 
 impl OpenApi {
     const LIMIT: usize = 1 << 20;
+    /// Clients read no longer lists.
+    const MOST: usize = 10_000;
     const TIMEOUT: Duration = Duration::from_secs(30);
 
     /// Creates an API with the servers of the document and without credentials. All operations become tools.
@@ -107,8 +109,8 @@ impl OpenApi {
     /// | `oauth2` with the flow `clientCredentials` | `id:secret`, or an access token |
     /// | other `oauth2`, `openIdConnect` | an access token |
     ///
-    /// In a document without a scheme of that name, `bearer` and `basic` are those of HTTP. Credentials are sent to the origin of
-    /// the base URL only; see [`trust_origin`](Self::trust_origin).
+    /// In a document without a scheme of that name, `bearer` and `basic` are those of HTTP. Credentials are sent to the
+    /// origin of the base URL only; see [`trust_origin`](Self::trust_origin).
     pub fn auth(mut self, scheme: impl Into<String>, value: impl Into<Secret>) -> Self {
         self.credentials.push((scheme.into(), Source::Fixed(value.into())));
         self
@@ -169,7 +171,8 @@ impl OpenApi {
     /// Creates the server. Operations that cannot be used are logged and left out.
     ///
     /// # Errors
-    /// If no operation can be used, a credential is for a scheme that the document does not have, or TLS cannot be set up.
+    /// If no operation can be used, more than 10,000 are selected, a credential is for a scheme that the document does not
+    /// have, or TLS cannot be set up.
     pub fn into_server(self) -> Result<Server, SpecError> {
         let (operations, skipped) = self.operations();
         for skipped in &skipped {
@@ -179,6 +182,11 @@ impl OpenApi {
             let reason = skipped.first().map_or("the filters select none".to_owned(), |first| first.reason.clone());
             return Err(SpecError::new(format!("no operation can be served: {reason}")));
         }
+        if operations.len() > Self::MOST {
+            let (count, most) = (operations.len(), Self::MOST);
+            let what = format!("{count} operations are selected; a server has at most {most}: use filters");
+            return Err(SpecError::new(what));
+        }
         let upstream = self.upstream()?;
         Ok(server::build(&self.document, operations, Arc::new(upstream), self.resources))
     }
@@ -187,7 +195,12 @@ impl OpenApi {
         let failed = |error: couplet_core::Error| SpecError::new(error.to_string());
         let credentials = Credentials::new(&self.document, &self.credentials)?;
         let mut fetcher = Fetcher::with_settings(self.reach, self.http.clone()).map_err(failed)?;
-        if let Some(uri) = self.servers.base.as_ref().and_then(base_uri) {
+        // What the program itself has named is not checked.
+        let chosen = match &self.servers.base {
+            Some(base) => base_uri(base),
+            None => self.document.location().cloned(),
+        };
+        if let Some(uri) = chosen {
             let client = self.http.clone().build().map_err(failed)?;
             fetcher = fetcher.trust_origin(&uri, Arc::new(client));
         }

@@ -15,10 +15,11 @@ use crate::{
 /// The maximum length of an error's body that the model sees.
 const ERROR: usize = 4_000;
 
-/// The content of a response.
-enum Content {
+/// The content of a response, by its kind.
+enum Payload {
     Empty,
-    Json(Value),
+    /// The value, and its text as the API wrote it, which has numbers that `Value` cannot represent.
+    Json(Value, String),
     Text(String),
     Bytes(Vec<u8>),
 }
@@ -32,23 +33,23 @@ pub(crate) fn result(operation: &Operation, received: &Received) -> CallToolResu
         return CallToolResult::error(error(operation, received, &content));
     }
     match (&operation.output_schema, content) {
-        (Some(schema), Content::Json(value)) => structured(operation, schema, value, status),
-        (Some(schema), Content::Empty) => {
+        (Some(schema), Payload::Json(value, text)) => structured(operation, schema, value, text, status),
+        (Some(schema), Payload::Empty) => {
             let value = if operation.expected.wrapped { Value::Null } else { Value::Object(Map::new()) };
-            structured(operation, schema, value, status)
-        }
-        (Some(_), Content::Text(text)) => deviating(status, "it is not JSON", &text),
-        (Some(_), Content::Bytes(_)) => deviating(status, "it is not JSON", "(bytes)"),
-        (None, Content::Json(value)) => {
             let text = value.to_string();
-            let result = CallToolResult::text(text);
-            if value.is_object() { result.structured_content(RawJson::from(value)) } else { result }
+            structured(operation, schema, value, text, status)
         }
-        (None, Content::Empty) => {
+        (Some(_), Payload::Text(text)) => deviating(status, "it is not JSON", &text),
+        (Some(_), Payload::Bytes(_)) => deviating(status, "it is not JSON", "(bytes)"),
+        (None, Payload::Json(value, text)) => match RawJson::from_text(&*text) {
+            Ok(raw) if value.is_object() => CallToolResult::text(text).structured_content(raw),
+            _ => CallToolResult::text(text),
+        },
+        (None, Payload::Empty) => {
             CallToolResult::text(format!("The API answered with the status {status} and no content."))
         }
-        (None, Content::Text(text)) => CallToolResult::text(text),
-        (None, Content::Bytes(bytes)) => CallToolResult::new(vec![block(operation, &bytes, media_type)]),
+        (None, Payload::Text(text)) => CallToolResult::text(text),
+        (None, Payload::Bytes(bytes)) => CallToolResult::new(vec![block(operation, &bytes, media_type)]),
     }
 }
 
@@ -59,24 +60,22 @@ pub(crate) fn contents(operation: &Operation, received: &Received, uri: &str) ->
         return Err(error(operation, received, &content));
     }
     let contents = match content {
-        Content::Empty => ResourceContents::text(uri, ""),
-        Content::Json(value) => ResourceContents::text(uri, value.to_string()),
-        Content::Text(text) => ResourceContents::text(uri, text),
-        Content::Bytes(bytes) => ResourceContents::blob(uri, STANDARD.encode(bytes)),
+        Payload::Empty => ResourceContents::text(uri, ""),
+        Payload::Json(_, text) | Payload::Text(text) => ResourceContents::text(uri, text),
+        Payload::Bytes(bytes) => ResourceContents::blob(uri, STANDARD.encode(bytes)),
     };
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     Ok(if essence.contains('/') { contents.mime_type(essence) } else { contents })
 }
 
-fn structured(operation: &Operation, schema: &Value, value: Value, status: u16) -> CallToolResult {
-    let text = value.to_string();
-    let value = match operation.expected.wrapped {
-        true => Value::Object(Map::from_iter([("result".to_owned(), value)])),
-        false => value,
+fn structured(operation: &Operation, schema: &Value, value: Value, text: String, status: u16) -> CallToolResult {
+    let (value, raw) = match operation.expected.wrapped {
+        true => (Value::Object(Map::from_iter([("result".to_owned(), value)])), format!("{{\"result\":{text}}}")),
+        false => (value, text.clone()),
     };
-    match schema::mismatch(schema, &value) {
-        Some(what) => deviating(status, &what, &text),
-        None => CallToolResult::text(text).structured_content(RawJson::from(value)),
+    match (schema::mismatch(schema, &value), RawJson::from_text(raw)) {
+        (None, Ok(raw)) => CallToolResult::text(text).structured_content(raw),
+        (what, _) => deviating(status, what.as_deref().unwrap_or("it is not JSON"), &text),
     }
 }
 
@@ -89,7 +88,7 @@ fn deviating(status: u16, what: &str, text: &str) -> CallToolResult {
 }
 
 /// Explains an error to the model.
-fn error(operation: &Operation, received: &Received, content: &Content) -> String {
+fn error(operation: &Operation, received: &Received, content: &Payload) -> String {
     let status = received.response.status;
     let mut text = format!("The API answered with the status {status}.");
     if let Some(described) = operation.expected.error(status.as_u16()) {
@@ -107,9 +106,8 @@ fn error(operation: &Operation, received: &Received, content: &Content) -> Strin
         }
     }
     let said = match content {
-        Content::Json(value) => value.to_string(),
-        Content::Text(said) => said.clone(),
-        Content::Empty | Content::Bytes(_) => String::new(),
+        Payload::Json(_, said) | Payload::Text(said) => said.clone(),
+        Payload::Empty | Payload::Bytes(_) => String::new(),
     };
     let said = redacted(&crate::text::truncated(&said, ERROR), &received.applied.secrets);
     if said.is_empty() { text } else { format!("{text}\n{said}") }
@@ -121,18 +119,21 @@ fn redacted(text: &str, secrets: &[Secret]) -> String {
     long.fold(text.to_owned(), |text, secret| text.replace(secret, "[redacted]"))
 }
 
-fn content(response: &Fetched) -> (Content, &str) {
+fn content(response: &Fetched) -> (Payload, &str) {
     let media_type = response.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if response.body.is_empty() {
-        return (Content::Empty, media_type);
+        return (Payload::Empty, media_type);
     }
     let is_json = is_json(media_type) || media_type.is_empty();
-    if let Some(value) = is_json.then(|| serde_json::from_slice(&response.body).ok()).flatten() {
-        return (Content::Json(value), media_type);
+    let text = std::str::from_utf8(&response.body);
+    if let Some((value, text)) =
+        text.ok().filter(|_| is_json).and_then(|text| Some((serde_json::from_str(text).ok()?, text)))
+    {
+        return (Payload::Json(value, text.trim().to_owned()), media_type);
     }
-    let content = match std::str::from_utf8(&response.body) {
-        Ok(text) if !is_media(media_type) => Content::Text(text.to_owned()),
-        _ => Content::Bytes(response.body.to_vec()),
+    let content = match text {
+        Ok(text) if !is_media(media_type) => Payload::Text(text.to_owned()),
+        _ => Payload::Bytes(response.body.to_vec()),
     };
     (content, media_type)
 }

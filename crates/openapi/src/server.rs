@@ -1,6 +1,9 @@
 //! Operations as tools and resources of a server.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use couplet_core::JsonText;
 use couplet_server::{
@@ -40,9 +43,12 @@ pub(crate) fn build(
     if !about.is_empty() {
         server = server.instructions(about);
     }
+    let mut taken = BTreeSet::new();
     for operation in operations {
         let operation = Arc::new(operation);
         let template = resources.then(|| Template::of(&name, &operation)).flatten();
+        // Two paths may differ in characters that variables cannot have.
+        let template = template.filter(|template| taken.insert(template.uri.clone()));
         server = match template {
             Some(template) => with_resource(server, operation, template, &upstream),
             None => with_tool(server, operation, &upstream),
@@ -76,7 +82,10 @@ fn server_name(title: &str) -> String {
         }
     }
     let name = name.trim_end_matches('-');
-    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name.to_owned() } else { format!("api-{name}") }
+    match name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => name.to_owned(),
+        false => format!("api-{name}").trim_end_matches('-').to_owned(),
+    }
 }
 
 fn with_tool(server: Server, operation: Arc<Operation>, upstream: &Arc<Upstream>) -> Server {
@@ -111,8 +120,11 @@ async fn send(
 ) -> Result<Received, ToolError> {
     let request = operation.request(&arguments)?;
     upstream.send(operation, &request, ctx.call()).await.map_err(|error| {
-        // Causes may contain more than the model should see.
-        ToolError::new(format!("the API cannot be called: {error}"))
+        let error = error.to_string();
+        let hint =
+            if error.ends_with(" bytes") { ": ask for less, such as a smaller page or fewer fields" } else { "" };
+        // Without its causes, which may contain more than the model should see.
+        ToolError::new(format!("the request to the API failed: {error}{hint}"))
     })
 }
 

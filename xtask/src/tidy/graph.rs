@@ -24,6 +24,11 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ),
     ("couplet-proxy", &["couplet-server", "couplet-stdio", "couplet-http"], "I2: they meet in the core"),
     ("couplet-host", &["couplet-server", "couplet-stdio", "couplet-http"], "it knows the protocol, not transports"),
+    (
+        "couplet-openapi",
+        &["couplet-client", "couplet-stdio", "couplet-tasks", "couplet-skills", "couplet-apps"],
+        "it knows servers and HTTP APIs, not transports of the protocol",
+    ),
     ("couplet-schema", &["couplet-types", "couplet-core"], "it knows JSON, not the protocol"),
     ("couplet-hosts", &["couplet-types", "couplet-core", "tokio"], "it knows files, not the protocol"),
     ("couplet-bundle", &["couplet-types", "couplet-core", "tokio"], "it knows files, not the protocol"),

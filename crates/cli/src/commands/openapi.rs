@@ -117,8 +117,12 @@ fn invalid(spec: &str, error: &SpecError) -> Failure {
 
 fn service(args: &Args, document: Document, output: &Output) -> Result<Arc<dyn Service>, Failure> {
     let usage = |error: SpecError| {
-        let failure = Failure::usage(error.to_string());
-        if error.to_string().contains("base URL") { failure.hint("name the API with --base-url URL") } else { failure }
+        let (failure, what) = (Failure::usage(error.to_string()), error.to_string());
+        match () {
+            () if what.contains("base URL") => failure.hint("name the API with --base-url URL"),
+            () if what.contains("use filters") => failure.hint("select operations with --include or --exclude"),
+            () => failure,
+        }
     };
     let mut api = OpenApi::new(document).http(args.tls.settings(output)?);
     if let Some(url) = &args.base_url {

@@ -17,6 +17,7 @@ mod kit;
 mod login;
 mod new;
 mod odd;
+mod openapi;
 mod piped;
 mod record;
 #[cfg(unix)]

@@ -76,7 +76,8 @@ impl Document {
         Ok(Self { root, location: None })
     }
 
-    /// Sets the URL that the document was fetched from: the base of relative server URLs.
+    /// Sets the URL that the document was fetched from: the base of relative server URLs. Its origin may be private and
+    /// without TLS, since the program chose it.
     #[must_use]
     pub fn located_at(mut self, url: &str) -> Self {
         self.location = url.parse().ok();

@@ -155,7 +155,10 @@ fn parameters<'a>(
     let listed = items(&raw.operation["parameters"]).chain(items(&raw.item["parameters"]));
     for source in listed.map(|parameter| document.resolve(parameter)) {
         let Some(parameter) = Parameter::parse(source) else { continue };
-        let is_secret = secret.contains(&(parameter.place.as_str(), parameter.name.as_str()));
+        let is_secret = secret.iter().any(|(place, name)| {
+            let is_header = parameter.place == Place::Header && parameter.name.eq_ignore_ascii_case(name);
+            *place == parameter.place.as_str() && (is_header || parameter.name == *name)
+        });
         let is_unused = parameter.place == Place::Path && !raw.path.contains(&format!("{{{}}}", parameter.name));
         // The operation's own parameters come first, and replace those of the path.
         let is_replaced = found.iter().any(|(p, _)| p.name == parameter.name && p.place == parameter.place);

@@ -43,7 +43,12 @@ impl Sources<'_> {
         for levels in LEVELS {
             let mut writer = Writer {
                 sources: self,
-                rewriter: Rewriter::new(self.document, Direction::Request, levels),
+                rewriter: Rewriter::new(
+                    self.document,
+                    Direction::Request,
+                    levels,
+                    if levels == 1 { usize::MAX } else { LARGEST },
+                ),
                 taken: BTreeSet::new(),
                 properties: Map::new(),
                 required: Vec::new(),

@@ -57,10 +57,10 @@ impl Expected {
 
     /// Writes the output schema: an object, as older clients require.
     fn output(&mut self, document: &Document, schema: &Value) -> Option<Value> {
-        let kind = Rewriter::new(document, Direction::Response, 1).parts(schema).kind();
+        let kind = Rewriter::new(document, Direction::Response, 1, LARGEST).parts(schema).kind();
         self.wrapped = kind != Some("object");
         for levels in LEVELS {
-            let mut rewriter = Rewriter::new(document, Direction::Response, levels);
+            let mut rewriter = Rewriter::new(document, Direction::Response, levels, LARGEST);
             let written = Value::Object(rewriter.rewrite(schema));
             let output = if self.wrapped { wrapped(written) } else { written };
             if !rewriter.is_over_budget() && output.to_string().len() <= LARGEST {

@@ -14,8 +14,8 @@ use crate::{
 };
 use gather::Parts;
 
-/// The maximum number of schemas in one result.
-const MOST_NODES: usize = 600;
+/// The bytes that a schema has besides its names and its description, about.
+const NODE_BYTES: usize = 20;
 
 /// The maximum length of a description within a schema.
 const DESCRIPTION: usize = 400;
@@ -35,19 +35,21 @@ pub(crate) struct Rewriter<'a> {
     direction: Direction,
     /// The number of levels that are written; below there is only a type.
     levels: usize,
-    nodes: usize,
+    /// The bytes that were written, about, and the maximum.
+    bytes: usize,
+    most_bytes: usize,
     /// The schemas that are being written, outermost first. One that comes again is recursion.
     open: Vec<&'a Map<String, Value>>,
 }
 
 impl<'a> Rewriter<'a> {
-    pub(crate) fn new(document: &'a Document, direction: Direction, levels: usize) -> Self {
-        Self { document, direction, levels, nodes: 0, open: Vec::new() }
+    pub(crate) fn new(document: &'a Document, direction: Direction, levels: usize, most_bytes: usize) -> Self {
+        Self { document, direction, levels, bytes: 0, most_bytes, open: Vec::new() }
     }
 
-    /// Whether more schemas were requested than one result may have.
+    /// Whether more was to be written than one result may have. The result is then incomplete.
     pub(crate) fn is_over_budget(&self) -> bool {
-        self.nodes > MOST_NODES
+        self.bytes > self.most_bytes
     }
 
     /// Rewrites a schema.
@@ -61,7 +63,7 @@ impl<'a> Rewriter<'a> {
     }
 
     fn node(&mut self, schema: &'a Value, level: usize) -> Map<String, Value> {
-        self.nodes += 1;
+        self.bytes += NODE_BYTES;
         let parts = self.parts(schema);
         let mut out = Map::new();
         let kind = parts.kind();
@@ -77,7 +79,7 @@ impl<'a> Rewriter<'a> {
         let outside = self.open.len();
         self.open.extend(itself);
         if self.direction == Direction::Request {
-            self.describe(&parts, DESCRIPTION, &mut out);
+            self.bytes += self.describe(&parts, DESCRIPTION, &mut out);
             keywords::copy(&parts, kind, &mut out);
             self.alternatives(&parts, level, &mut out);
         }
@@ -108,12 +110,15 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    fn describe(&self, parts: &Parts<'a>, most: usize, out: &mut Map<String, Value>) {
+    /// Writes the description, and returns its length.
+    fn describe(&self, parts: &Parts<'a>, most: usize, out: &mut Map<String, Value>) -> usize {
         let described = parts.find("description").or_else(|| parts.find("title"));
         let description = text::clean(described.and_then(Value::as_str).unwrap_or_default(), most);
-        if !description.is_empty() {
+        let length = description.len();
+        if length > 0 {
             out.insert("description".into(), description.into());
         }
+        length
     }
 
     fn alternatives(&mut self, parts: &Parts<'a>, level: usize, out: &mut Map<String, Value>) {
@@ -141,6 +146,7 @@ impl<'a> Rewriter<'a> {
         let mut properties = Map::new();
         for (name, property) in parts.properties() {
             if !properties.contains_key(name) && !self.is_hidden(property) && !self.is_over_budget() {
+                self.bytes += name.len();
                 let written = self.node(property, level + 1);
                 properties.insert(name.to_owned(), Value::Object(written));
             }

@@ -16,7 +16,7 @@ use token::Tokens;
 /// The upstream credentials of callers: each caller of this server calls the API with a login of their own.
 ///
 /// The value has the format of [`OpenApi::auth`](crate::OpenApi::auth), by the kind of the scheme. `None` means that the
-/// caller has no login there; the credentials of nobody else are used instead.
+/// caller has no login there; no other credential of the scheme is used instead.
 ///
 /// ```
 /// use couplet_auth::Secret;

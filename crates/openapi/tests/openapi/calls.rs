@@ -116,7 +116,10 @@ async fn responses_become_structured_content_or_explained_errors() {
     let api = Api::start(|seen| {
         Some(match seen.target.as_str() {
             "/pet" => Answer::json(200, &json!({ "id": 1, "name": null, "more": [] })),
-            "/pets" => Answer::json(200, &json!([{ "id": 1 }])),
+            "/pets" => {
+                let text = br#" [{"id":12345678901234567890123}] "#.to_vec();
+                Answer(200, vec![("content-type", "application/json; charset=utf-8".to_owned())], text)
+            }
             "/text" => Answer(200, vec![("content-type", "text/plain".to_owned())], b"hello".to_vec()),
             "/image" => Answer(200, vec![("content-type", "image/png".to_owned())], vec![0x89, b'P']),
             "/wrong" => Answer::json(200, &json!({ "id": "one" })),
@@ -134,10 +137,10 @@ async fn responses_become_structured_content_or_explained_errors() {
     let pet = call(&client, "getPet", json!({})).await;
     assert_eq!(structured(&pet), Some(json!({ "id": 1, "name": null, "more": [] })));
     let pets = call(&client, "listPets", json!({})).await;
-    assert_eq!(
-        (structured(&pets), pets.all_text().as_str()),
-        (Some(json!({ "result": [{ "id": 1 }] })), r#"[{"id":1}]"#)
-    );
+    // Numbers are those that the API wrote.
+    let expected = r#"[{"id":12345678901234567890123}]"#;
+    assert_eq!(pets.all_text(), expected);
+    assert_eq!(pets.structured_content.map(|raw| raw.get().to_owned()), Some(format!(r#"{{"result":{expected}}}"#)));
     assert_eq!(call(&client, "getText", json!({})).await.all_text(), "hello");
     let image = serde_json::to_value(call(&client, "getImage", json!({})).await.content).expect("it is JSON");
     assert_eq!(image, json!([{ "type": "image", "data": "iVA=", "mimeType": "image/png" }]));
@@ -145,7 +148,7 @@ async fn responses_become_structured_content_or_explained_errors() {
     for (tool, expected) in [
         ("getWrong", &["do not repeat it", "`/id` is not of the type `integer`", r#"{"id":"one"}"#][..]),
         ("getMissing", &["404", "There is no such pet.", r#"{"error":"gone"}"#]),
-        ("getLarge", &["more than 2000 bytes"]),
+        ("getLarge", &["more than 2000 bytes", "ask for less"]),
     ] {
         let result = call(&client, tool, json!({})).await;
         assert!(result.failed(), "{tool}");

@@ -19,13 +19,14 @@ async fn gets_become_resources_where_their_parameters_fit() {
                 "post": { "operationId": "addPet" },
             },
             "/pets/{pet-id}": { "get": { "operationId": "getPet", "parameters": [text("pet-id", "path")] } },
+            "/pets/{pet_id}": { "get": { "operationId": "getSame" } },
             "/health": { "get": { "operationId": "health" } },
             "/secret": { "get": { "operationId": "withHeader", "parameters": [text("X-Tenant", "header")] } },
         },
     })));
     let client = client(built.base_url(&api.url()).expect("it is a URL").gets_as_resources()).await;
     let tools: Vec<String> = client.tools().await.expect("they are listed").into_iter().map(|tool| tool.name).collect();
-    assert_eq!(tools, ["addPet", "withHeader"]);
+    assert_eq!(tools, ["addPet", "getSame", "withHeader"]);
     let resources: Vec<String> =
         client.resources().await.expect("they are listed").into_iter().map(|r| r.uri).collect();
     assert_eq!(resources, ["api://the-pets/health"]);
