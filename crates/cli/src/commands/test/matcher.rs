@@ -287,7 +287,7 @@ mod tests {
             ("{ type = 'null' }", json!(null), json!(0)),
             ("{ length = 2 }", json!("äö"), json!("a")),
             ("{ min = 1, max = 2 }", json!(1.5), json!(2.5)),
-            ("{ schema = { type = 'object', required = ['a'] } }", object.clone(), json!({})),
+            ("{ schema = { type = 'object', required = ['a'] } }", object, json!({})),
             ("{ json = { '/a' = 1 } }", json!("{\"a\":1}"), json!("{\"a\":2}")),
             ("{ json = { '/a' = 1 } }", json!("{\"a\":1}"), json!("not JSON")),
             ("{ not = { contains = 'x' } }", json!("abc"), json!("x")),
