@@ -16,6 +16,7 @@
 //! | what do errors reveal? | [`ErrorPolicy`] |
 //! | are numbers in strings accepted? | [`Coercion`] |
 //! | what does a caller see and call? | [`Visibility`] |
+//! | which tools does a session enable? | [`Tags`] |
 //! | is a failing tool called again? | [`CircuitBreaker`] |
 //!
 //! A useful order, from the outside to the inside: [`Audit`] and [`Timing`] see all calls, [`ErrorPolicy`] sees all
@@ -54,6 +55,7 @@ mod rate;
 mod response;
 mod retry;
 mod shape;
+mod tags;
 mod timing;
 mod visibility;
 
@@ -67,5 +69,6 @@ pub use errors::ErrorPolicy;
 pub use rate::RateLimit;
 pub use response::ResponseLimit;
 pub use retry::Retry;
+pub use tags::Tags;
 pub use timing::{CallTimes, Timing};
 pub use visibility::{Item, Visibility};

@@ -10,6 +10,8 @@ use couplet_server::IntoService;
 use couplet_types::{CompletionReference, RawJson, RequestMethod, RpcError, UriTemplate};
 use serde_json::Value;
 
+use crate::tags::Tags;
+
 /// A server whose callers see only a part of it: one rule decides what is listed, and what can be called, read,
 /// completed and subscribed to.
 ///
@@ -37,10 +39,15 @@ use serde_json::Value;
 #[derive(Clone)]
 pub struct Visibility {
     service: Arc<dyn Service>,
-    rule: Arc<Rule>,
+    rule: Rule,
 }
 
-type Rule = dyn Fn(Option<&Caller>, Item<'_>) -> bool + Send + Sync;
+/// What decides.
+#[derive(Clone)]
+enum Rule {
+    Caller(Arc<dyn Fn(Option<&Caller>, Item<'_>) -> bool + Send + Sync>),
+    Tags(Arc<Tags>),
+}
 
 /// An item of a server, by its name or URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,11 +82,21 @@ impl Visibility {
         server: impl IntoService,
         rule: impl Fn(Option<&Caller>, Item<'_>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        Self { service: server.into_service(), rule: Arc::new(rule) }
+        Self { service: server.into_service(), rule: Rule::Caller(Arc::new(rule)) }
+    }
+
+    /// Wraps a server whose items have tags, which sessions enable and disable. Subscriptions are decided by the default of
+    /// the tags.
+    #[track_caller]
+    pub fn by_tags(server: impl IntoService, tags: Tags) -> Self {
+        Self { service: server.into_service(), rule: Rule::Tags(Arc::new(tags)) }
     }
 
     fn shows(&self, call: &Call, item: Item<'_>) -> bool {
-        (self.rule)(call.caller.as_deref(), item)
+        match &self.rule {
+            Rule::Caller(rule) => rule(call.caller.as_deref(), item),
+            Rule::Tags(tags) => tags.shows(call, item),
+        }
     }
 
     /// Lists, and removes what is hidden.
@@ -256,7 +273,11 @@ impl Service for Visibility {
     }
 
     fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
-        (self.rule)(caller, Item::Resource(uri)) && self.service.may_subscribe(uri, caller)
+        let is_shown = match &self.rule {
+            Rule::Caller(rule) => rule(caller, Item::Resource(uri)),
+            Rule::Tags(tags) => tags.shows_by_default(Item::Resource(uri)),
+        };
+        is_shown && self.service.may_subscribe(uri, caller)
     }
 
     fn background(&self) -> Option<BoxFuture<'static, ()>> {

@@ -4,12 +4,18 @@ use std::sync::Arc;
 
 use couplet_client::Client;
 use couplet_core::{Caller, Service};
-use couplet_middleware::{Item, Visibility};
-use couplet_server::{Server, extract::Path, prompt, resource, tool};
-use couplet_types::{CompletionReference, ProtocolVersion};
+use couplet_middleware::{Item, Tags, Visibility};
+use couplet_server::{
+    Ctx, Server,
+    extract::{Args, Path},
+    prompt, resource, tool,
+};
+use couplet_types::{CompletionReference, ProtocolVersion, RpcError};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::json;
 
-use crate::kit::{as_caller, in_each_revision};
+use crate::kit::{Count, as_caller, in_each_revision};
 
 /// All items; a rule is a set of them.
 const ITEMS: [Item<'static>; 7] = [
@@ -112,5 +118,82 @@ fn the_caller_decides() {
             assert_eq!(client.tools().await.unwrap().len(), sees);
             assert_eq!(client.call("m_inner_write", json!({})).await.is_ok(), sees == 2);
         }
+    });
+}
+
+/// A server with a tool that enables and disables others.
+fn with_tags() -> Visibility {
+    let tags = Tags::new().tools("admin", ["delete"]).resources("admin", ["test://log"]).disabled("admin");
+    let handle = tags.clone();
+    let switch = tool("switch", move |Args(Switch { tag, on }): Args<Switch>, ctx: Ctx| {
+        let tags = handle.clone();
+        async move {
+            if on {
+                tags.enable(&ctx, &tag)?
+            } else {
+                tags.disable(&ctx, &tag)?
+            }
+            Ok::<_, RpcError>("switched")
+        }
+    });
+    let server: Server = Server::new("s", "1")
+        .tool(switch)
+        .tool(tool("delete", || "deleted"))
+        .resource(resource("test://log", || "log"))
+        .resource(resource("test://menu", || "soup"));
+    Visibility::by_tags(server, tags)
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Switch {
+    tag: String,
+    on: bool,
+}
+
+async fn sees_all(client: &Client) -> bool {
+    let tools = client.tool_pages().next().await.unwrap().unwrap().len();
+    let resources = client.resource_pages().next().await.unwrap().unwrap().len();
+    let called = client.call("delete", json!({})).await.is_ok();
+    let read = client.read("test://log").no_cache().await.is_ok();
+    let all = [tools == 2, resources == 2, called, read];
+    assert!(all.iter().all(|one| *one == all[0]), "lists and calls disagree: {all:?}");
+    all[0]
+}
+
+#[test]
+fn a_session_enables_tags_for_itself_alone() {
+    let with_sessions = Count::default();
+    in_each_revision(async |version| {
+        let service: Arc<dyn Service> = Arc::new(with_tags());
+        let one = couplet_testing::connect(service.clone(), version).await.unwrap();
+        let two = couplet_testing::connect(service, version).await.unwrap();
+        assert!(!sees_all(&one).await && !sees_all(&two).await);
+        if one.call("switch", json!({ "tag": "admin", "on": true })).await.is_err() {
+            // An anonymous caller without a session.
+            assert!(!sees_all(&one).await);
+            return;
+        }
+        with_sessions.add();
+        assert!(sees_all(&one).await && !sees_all(&two).await);
+        assert!(one.call("switch", json!({ "tag": "none", "on": true })).await.is_err());
+        one.call("switch", json!({ "tag": "admin", "on": false })).await.unwrap();
+        assert!(!sees_all(&one).await);
+    });
+    assert_eq!(with_sessions.get(), 4, "four revisions have sessions");
+}
+
+#[test]
+fn an_authenticated_caller_has_tags_without_a_session() {
+    in_each_revision(async |version| {
+        let service: Arc<dyn Service> = Arc::new(with_tags());
+        let connect = async |name: &str| {
+            let outer: Server =
+                Server::new("outer", "1").middleware(as_caller(Caller::new(name))).mount("m", service.clone());
+            couplet_testing::connect(outer.build(), version).await.unwrap()
+        };
+        let (ada, bob) = (connect("ada").await, connect("bob").await);
+        ada.call("m_switch", json!({ "tag": "admin", "on": true })).await.unwrap();
+        assert!(ada.call("m_delete", json!({})).await.is_ok());
+        assert!(bob.call("m_delete", json!({})).await.is_err());
     });
 }
