@@ -76,7 +76,7 @@ impl ErrorPolicy {
             return RpcError::internal(format!("internal error {number}"));
         }
         if let Some(redact) = &self.redact {
-            error.message = redact(&error.message).into();
+            error.message = redact(&error.message);
         }
         error
     }

@@ -38,7 +38,7 @@ pub(crate) fn refuse(call: &Call, what: &str, after: Option<Duration>) -> Reply 
     }
     let error = RpcError::new(LIMITED, message);
     let millis = after.and_then(|after| u64::try_from(after.as_millis()).ok());
-    match millis.and_then(|millis| RawJson::from_text(&format!("{{\"retryAfterMs\":{millis}}}")).ok()) {
+    match millis.and_then(|millis| RawJson::from_text(format!("{{\"retryAfterMs\":{millis}}}")).ok()) {
         Some(data) => Reply::Error(error.with_data(data)),
         None => Reply::Error(error),
     }

@@ -48,11 +48,11 @@ pub struct Tags {
     resources: HashMap<String, Vec<String>>,
     known: HashSet<String>,
     disabled: HashSet<String>,
-    sessions: Arc<Mutex<HashMap<Key, Session>>>,
+    sessions: Arc<Mutex<HashMap<SessionKey, Session>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
+enum SessionKey {
     Session(String),
     Principal(String),
     /// The client of a transport without session ids, by its address in memory.
@@ -141,7 +141,7 @@ impl Tags {
         Ok(())
     }
 
-    fn store(&self, key: Key, call: &Call, tag: &str, enabled: bool) {
+    fn store(&self, key: SessionKey, call: &Call, tag: &str, enabled: bool) {
         let mut sessions = lock(&self.sessions);
         if sessions.len() >= MAX_SESSIONS && !sessions.contains_key(&key) {
             sessions.retain(|_, session| session.peer.as_ref().is_none_or(|peer| peer.strong_count() > 0));
@@ -150,7 +150,7 @@ impl Tags {
                 oldest.map(|oldest| sessions.remove(&oldest));
             }
         }
-        let peer = matches!(key, Key::Peer(_)).then(|| Arc::downgrade(&call.peer));
+        let peer = matches!(key, SessionKey::Peer(_)).then(|| Arc::downgrade(&call.peer));
         let new = || Session { peer, changed: HashMap::new(), used: Instant::now() };
         let session = sessions.entry(key).or_insert_with(new);
         session.changed.insert(tag.to_owned(), enabled);
@@ -193,10 +193,10 @@ fn add(items: &mut HashMap<String, Vec<String>>, tag: &str, names: impl IntoIter
 }
 
 /// Returns the key of the session of a call.
-fn key(call: &Call) -> Option<Key> {
+fn key(call: &Call) -> Option<SessionKey> {
     match (call.session_id(), call.principal()) {
-        (Some(session), _) => Some(Key::Session(session.to_owned())),
-        (None, Some(principal)) => Some(Key::Principal(principal.to_owned())),
-        (None, None) => call.revision.has_sessions().then(|| Key::Peer(Arc::as_ptr(&call.peer).addr())),
+        (Some(session), _) => Some(SessionKey::Session(session.to_owned())),
+        (None, Some(principal)) => Some(SessionKey::Principal(principal.to_owned())),
+        (None, None) => call.revision.has_sessions().then(|| SessionKey::Peer(Arc::as_ptr(&call.peer).addr())),
     }
 }

@@ -42,10 +42,12 @@ pub struct Visibility {
     rule: Rule,
 }
 
+type CallerRule = dyn Fn(Option<&Caller>, Item<'_>) -> bool + Send + Sync;
+
 /// What decides.
 #[derive(Clone)]
 enum Rule {
-    Caller(Arc<dyn Fn(Option<&Caller>, Item<'_>) -> bool + Send + Sync>),
+    Caller(Arc<CallerRule>),
     Tags(Arc<Tags>),
 }
 

@@ -112,7 +112,7 @@ fn calls_wait_for_their_turn_and_the_queue_is_bounded() {
 #[test]
 fn a_tool_has_a_limit_of_its_own_and_a_call_waits_only_so_long() {
     in_each_revision(async |version| {
-        let slow = tool("slow", || std::future::pending::<&str>());
+        let slow = tool("slow", std::future::pending::<&str>);
         let limit = ConcurrencyLimit::new(8).tool("slow", 1).max_wait(SECOND);
         let server = Server::new("s", "1").tool(slow).tool(tool("fast", || "fast")).middleware(limit);
         let client = client(server, version).await;

@@ -129,9 +129,9 @@ fn with_tags() -> Visibility {
         let tags = handle.clone();
         async move {
             if on {
-                tags.enable(&ctx, &tag)?
+                tags.enable(&ctx, &tag)?;
             } else {
-                tags.disable(&ctx, &tag)?
+                tags.disable(&ctx, &tag)?;
             }
             Ok::<_, RpcError>("switched")
         }
