@@ -14,6 +14,8 @@ pub use couplet_core as core;
 pub use couplet_host as host;
 #[cfg(any(feature = "http-server", feature = "http-client", feature = "openapi"))]
 pub use couplet_http as http;
+#[cfg(feature = "middleware")]
+pub use couplet_middleware as middleware;
 #[cfg(feature = "openapi")]
 pub use couplet_openapi as openapi;
 #[cfg(feature = "otel")]

@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) resources: Registry<ResourceDef<()>>,
     pub(crate) prompts: Registry<PromptDef<()>>,
     pub(crate) methods: HashMap<String, Method>,
-    pub(crate) middleware: Vec<Middleware>,
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) mounts: Vec<Mount>,
     extensions: Vec<Extension>,
@@ -95,7 +95,7 @@ impl Inner {
     pub(crate) fn new(
         mut config: Config,
         methods: HashMap<String, Method>,
-        middleware: Vec<Middleware>,
+        middleware: Vec<Arc<dyn Middleware>>,
         listeners: Vec<Listener>,
         mounts: Vec<Mount>,
         mut extensions: Vec<Extension>,

@@ -56,7 +56,7 @@ pub use error::{NotFound, ToolError};
 pub use extension::{Extension, ToolData};
 pub use handle::{ServerHandle, WeakServerHandle};
 pub use lifespan::Lifespan;
-pub use middleware::Next;
+pub use middleware::{Middleware, Next, RegisteredTool};
 pub use mount::{IntoService, MountState};
 pub use prompt::{IntoPrompt, PromptBuilder, PromptDef, prompt};
 pub use reply::Json;

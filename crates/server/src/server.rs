@@ -16,7 +16,7 @@ use crate::{
     extension::Extension,
     inner::{Config, Listener, Method},
     lifespan::Lifespan,
-    middleware::{self, Middleware, Next},
+    middleware::Middleware,
     mount::{IntoService, Mount},
     prompt::{IntoPrompt, PromptDef},
     resource::{IntoResource, ResourceDef},
@@ -116,7 +116,7 @@ pub struct Server<S = ()> {
     resources: Vec<ResourceDef<S>>,
     prompts: Vec<PromptDef<S>>,
     methods: HashMap<String, (Method, &'static Location<'static>)>,
-    middleware: Vec<Middleware>,
+    middleware: Vec<Arc<dyn Middleware>>,
     listeners: Vec<Listener>,
     mounts: Vec<Mount>,
     extensions: Vec<Extension>,
@@ -266,8 +266,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Lifespan { server: self, start, stop }
     }
 
-    /// Adds middleware: a function around every call, which decides whether and how the call goes on. The first one added
-    /// is the outermost. It is not a tower layer: for those, see the HTTP endpoint.
+    /// Adds middleware: a function or [type](Middleware) around every call, which decides whether and how the call goes on.
+    /// The first one added is the outermost. It is not a tower layer: for those, see the HTTP endpoint.
     ///
     /// ```
     /// use couplet_core::{Call, Reply};
@@ -282,12 +282,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     ///
     /// let server: Server = Server::new("app", "1.0.0").middleware(audit);
     /// ```
-    pub fn middleware<F, Fut>(mut self, middleware: F) -> Self
-    where
-        F: Fn(Call, Next) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Reply> + Send + 'static,
-    {
-        self.middleware.push(middleware::erase(middleware));
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        self.middleware.push(Arc::new(middleware));
         self
     }
 

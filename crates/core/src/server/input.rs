@@ -15,7 +15,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex, OnceLock,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
 };
@@ -69,6 +69,8 @@ struct InputsInner {
     turned: OnceLock<Box<dyn Backchannel>>,
     /// How many questions wait for an answer.
     waiting: AtomicUsize,
+    /// Whether there was a question or a step.
+    used: AtomicBool,
     /// The errors for questions that the client cannot be asked, each once.
     refused: OnceLock<Box<Mutex<Vec<RpcError>>>>,
     /// The steps of this run that have a journal.
@@ -113,7 +115,8 @@ impl Inputs {
 
     fn new(kind: InputKind) -> Self {
         let (turned, waiting, refused) = (OnceLock::new(), AtomicUsize::new(0), OnceLock::new());
-        Self(Arc::new(InputsInner { kind, turned, waiting, refused, steps: Mutex::default() }))
+        let used = AtomicBool::new(false);
+        Self(Arc::new(InputsInner { kind, turned, waiting, used, refused, steps: Mutex::default() }))
     }
 
     /// From now on questions go somewhere else, at once: for a call that goes on after its answer. Once only.
@@ -133,6 +136,7 @@ impl Inputs {
     /// Sends the client of a session a request as it is, and returns its answer; `None` if the client is gone, so that
     /// another one can be asked.
     pub async fn request(&self, request: InputRequest) -> Option<Result<JsonText, RpcError>> {
+        self.0.used.store(true, Ordering::Relaxed);
         let _waiting = WaitGuard::new(&self.0.waiting);
         match &self.0.kind {
             InputKind::Session(back) => back.ask(&request).await,
@@ -144,6 +148,12 @@ impl Inputs {
     /// Whether the call waits for an answer of the client: that time is not the handler's.
     pub fn are_awaited(&self) -> bool {
         self.0.waiting.load(Ordering::Acquire) > 0
+    }
+
+    /// Returns whether the handler asked the client, or had a [step](Inputs::step), in this round: its result depends on
+    /// more than its parameters, and it must not run again by itself.
+    pub fn are_used(&self) -> bool {
+        self.0.used.load(Ordering::Relaxed)
     }
 
     /// Whether the handler waits only because a replayed answer lets others go first: it goes on when it is polled again,
@@ -179,6 +189,7 @@ impl Inputs {
     /// # Errors
     /// When the client lacks the capability, answers with an error, or is gone.
     pub async fn ask(&self, revision: Revision, peer: &Peer, key: &str, ask: Ask) -> Result<JsonText, RpcError> {
+        self.0.used.store(true, Ordering::Relaxed);
         let live = self.0.turned.get();
         let asked = match (&self.0.kind, live) {
             (InputKind::Replay(replay), None) => Some((replay, Asked::new(&ask))),
@@ -222,6 +233,7 @@ impl Inputs {
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
+        self.0.used.store(true, Ordering::Relaxed);
         let unreadable = |e: serde_json::Error| RpcError::internal(format!("step `{key}`: {e}"));
         let replay = match &self.0.kind {
             InputKind::Replay(replay) => replay,

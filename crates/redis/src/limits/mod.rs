@@ -78,3 +78,19 @@ impl RedisLimits {
         })
     }
 }
+
+#[cfg(feature = "middleware")]
+impl couplet_middleware::Buckets for RedisLimits {
+    fn take<'a>(
+        &'a self,
+        key: &'a str,
+        cost: u32,
+    ) -> couplet_core::BoxFuture<'a, Result<couplet_middleware::Taken, Error>> {
+        Box::pin(async move {
+            Ok(match Self::take(self, key, cost).await? {
+                Taken::Allowed => couplet_middleware::Taken::Allowed,
+                Taken::Retry(after) => couplet_middleware::Taken::Retry(after),
+            })
+        })
+    }
+}

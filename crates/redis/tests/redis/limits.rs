@@ -56,3 +56,14 @@ async fn a_connection_that_was_idle_for_too_long_is_no_error() {
     assert_eq!(limits.take("alice", 1).await.unwrap(), Taken::Allowed);
     assert!(matches!(limits.take("alice", 1).await.unwrap(), Taken::Retry(_)), "each was counted once");
 }
+
+#[cfg(feature = "middleware")]
+#[tokio::test]
+async fn a_rate_limit_of_the_middleware_is_shared() {
+    use couplet_middleware::{Buckets, Taken};
+    let Some(server) = Server::start().await else { return };
+    let replicas = [server.redis(), server.redis()].map(|redis| RedisLimits::new(&redis, "calls", 1, HOUR));
+    let [one, two]: [Box<dyn Buckets>; 2] = replicas.map(|limits| Box::new(limits) as Box<dyn Buckets>);
+    assert_eq!(one.take("alice", 1).await.unwrap(), Taken::Allowed);
+    assert!(matches!(two.take("alice", 1).await.unwrap(), Taken::Retry(_)));
+}

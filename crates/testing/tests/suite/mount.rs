@@ -6,7 +6,7 @@ use couplet::{
     client::{Change, Client, Filter},
     core::{BoxFuture, Call, Description, Hub, Reply, ResultBody, Service},
     server::{
-        Ctx, Server, ServerHandle,
+        Ctx, Next, Server, ServerHandle,
         extract::{Args, Completing, Path},
         prompt, resource, tool,
     },
@@ -244,7 +244,7 @@ async fn one_that_is_out_of_order_does_not_harm_the_others() {
     for &version in ProtocolVersion::ALL {
         let refusing = Server::new("refusing", "1")
             .tool(tool("a", || ""))
-            .middleware(|_, _| async { RpcError::internal("not today").into() });
+            .middleware(|_: Call, _: Next| async { Reply::from(RpcError::internal("not today")) });
         let broken: Arc<dyn Service> = Arc::new(Broken(Hub::new()));
         let server = Server::new("s", "1").tool(tool("own", || "fine")).mount("refusing", refusing).mount("b", broken);
         let client = client(server.build(), version).await;
@@ -256,7 +256,7 @@ async fn one_that_is_out_of_order_does_not_harm_the_others() {
     }
     let refusing = Server::new("refusing", "1")
         .tool(tool("a", || ""))
-        .middleware(|_, _| async { RpcError::internal("not today").into() });
+        .middleware(|_: Call, _: Next| async { Reply::from(RpcError::internal("not today")) });
     let server = Server::new("s", "1").tool(tool("own", || "fine")).mount("refusing", refusing);
     let client = client(server.build(), ProtocolVersion::V2026_07_28).await;
     assert_eq!(client.tools().await.unwrap().len(), 1);
@@ -327,7 +327,7 @@ async fn resources_without_a_path_are_found_in_any_mounted_server() {
 async fn a_mount_that_fails_is_seen() {
     let refusing = Server::new("refusing", "1")
         .tool(tool("a", || ""))
-        .middleware(|_, _| async { RpcError::internal("not today").into() });
+        .middleware(|_: Call, _: Next| async { Reply::from(RpcError::internal("not today")) });
     let server = Server::new("s", "1").mount("bad", refusing).mount("good", strict("urn:a")).build();
     let client = client(server.clone(), ProtocolVersion::V2026_07_28).await;
     assert_eq!(client.tools().await.unwrap().len(), 1);

@@ -15,7 +15,7 @@ use super::{
     answers,
     expect::Expect,
     matcher::regex,
-    node::{Entry, Invalid, Kind, Node, get},
+    node::{Entry, Invalid, Node, NodeKind, get},
     snapshot::file_name,
     values::names,
 };
@@ -238,7 +238,7 @@ impl Save {
             if key.contains(['}', ':']) {
                 return Err(Invalid::new(*line, format!("`{key}` cannot be the name of a saved value")));
             }
-            if let Kind::Scalar(_) = value.kind {
+            if let NodeKind::Scalar(_) = value.kind {
                 let pointer = pointer(value, &format!("`save.{key}`"))?;
                 return Ok(Self { name: key.clone(), pointer, json: None, capture: None });
             }
@@ -305,13 +305,13 @@ fn checked(calls: Vec<Numbered>) -> Result<Vec<Call>, Invalid> {
 /// Collects the names of saved values in all strings.
 fn used(node: &Node, found: &mut Vec<(usize, String)>) {
     match &node.kind {
-        Kind::Scalar(Value::String(text)) => {
+        NodeKind::Scalar(Value::String(text)) => {
             found.extend(names(text).into_iter().map(|name| (node.line, name.to_owned())));
         }
-        Kind::Scalar(_) => {}
-        Kind::Array(items) => items.iter().for_each(|item| used(item, found)),
+        NodeKind::Scalar(_) => {}
+        NodeKind::Array(items) => items.iter().for_each(|item| used(item, found)),
         // Patterns have their own meaning of `$`.
-        Kind::Table(entries) => entries
+        NodeKind::Table(entries) => entries
             .iter()
             .filter(|entry| !["matches", "capture", "schema"].contains(&entry.key.as_str()))
             .for_each(|entry| used(&entry.value, found)),

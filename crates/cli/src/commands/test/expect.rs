@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     matcher::{Matcher, check_pointers, schema},
     mismatch::Mismatch,
-    node::{Invalid, Kind, Node, get},
+    node::{Invalid, Node, NodeKind, get},
     send::Response,
     values::Values,
 };
@@ -105,12 +105,14 @@ impl Expect {
 impl ExpectedError {
     fn parse(node: &Node, folder: &Path) -> Result<Option<Self>, Invalid> {
         match &node.kind {
-            Kind::Scalar(Value::Bool(wanted)) => Ok(wanted.then(Self::default)),
-            Kind::Scalar(Value::Number(code)) => match code.as_i64() {
+            NodeKind::Scalar(Value::Bool(wanted)) => Ok(wanted.then(Self::default)),
+            NodeKind::Scalar(Value::Number(code)) => match code.as_i64() {
                 Some(code) => Ok(Some(Self { code: Some(code), message: None })),
                 None => Err(node.expected("`error`", "an integer")),
             },
-            Kind::Table(entries) if entries.iter().any(|entry| ["code", "message"].contains(&entry.key.as_str())) => {
+            NodeKind::Table(entries)
+                if entries.iter().any(|entry| ["code", "message"].contains(&entry.key.as_str())) =>
+            {
                 let entries = node.table_of("`error`", &["code", "message"])?;
                 let integer = |node: &Node| {
                     let code = node.scalar().and_then(Value::as_i64);
@@ -150,7 +152,7 @@ impl ExpectedError {
 
 impl SnapshotRule {
     fn parse(node: &Node) -> Result<Option<Self>, Invalid> {
-        if let Kind::Scalar(Value::Bool(wanted)) = &node.kind {
+        if let NodeKind::Scalar(Value::Bool(wanted)) = &node.kind {
             return Ok(wanted.then(|| Self { ignore: Vec::new() }));
         }
         let entries = node.table_of("`snapshot`", &["ignore"])?;

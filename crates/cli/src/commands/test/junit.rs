@@ -4,7 +4,7 @@ use std::{fmt::Write, fs, path::Path, time::Duration};
 
 use super::{
     mismatch::Mismatch,
-    record::{Case, Outcome, Suite, Totals},
+    record::{Case, CaseOutcome, Suite, Totals},
     report::failure_mismatch,
     runner::shown,
 };
@@ -61,12 +61,12 @@ fn counts<'a>(suites: impl Iterator<Item = &'a Suite> + Clone) -> String {
 fn testcase(xml: &mut String, suite: &Suite, case: &Case) {
     let Case { name, time, outcome } = case;
     match outcome {
-        Outcome::Passed { .. } => open(xml, suite, name, *time, "/>\n"),
-        Outcome::Skipped(why) => {
+        CaseOutcome::Passed { .. } => open(xml, suite, name, *time, "/>\n"),
+        CaseOutcome::Skipped(why) => {
             open(xml, suite, name, *time, ">\n");
             let _ = writeln!(xml, "      <skipped message=\"{}\"/>\n    </testcase>", escaped(why));
         }
-        Outcome::Failed(mismatches) => {
+        CaseOutcome::Failed(mismatches) => {
             open(xml, suite, name, *time, ">\n");
             problem(xml, "failure", mismatches);
             xml.push_str("    </testcase>\n");
@@ -128,9 +128,9 @@ mod tests {
             file: "a/shop.toml".into(),
             revision: Some("2026-07-28".to_owned()),
             cases: vec![
-                case("good", Outcome::Passed { updated: false }),
-                case("<bad>", Outcome::Failed(vec![mismatch])),
-                case("not here", Outcome::Skipped("not for 2026-07-28".to_owned())),
+                case("good", CaseOutcome::Passed { updated: false }),
+                case("<bad>", CaseOutcome::Failed(vec![mismatch])),
+                case("not here", CaseOutcome::Skipped("not for 2026-07-28".to_owned())),
             ],
             failure: None,
             skipped: None,

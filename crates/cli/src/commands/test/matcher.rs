@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     mismatch::Mismatch,
-    node::{Entry, Invalid, Kind, Node},
+    node::{Entry, Invalid, Node, NodeKind},
     values::Values,
 };
 
@@ -39,7 +39,7 @@ const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "obj
 impl Matcher {
     /// Parses a matcher: a value, or a table of conditions. `folder` is where schema files are.
     pub(super) fn parse(node: &Node, what: &str, folder: &Path) -> Result<Self, Invalid> {
-        let Kind::Table(_) = &node.kind else { return Ok(Self(vec![Check::Equals(node.to_json())])) };
+        let NodeKind::Table(_) = &node.kind else { return Ok(Self(vec![Check::Equals(node.to_json())])) };
         let entries = node.table_of(&format!("the matcher of {what}"), KEYS)?;
         if entries.is_empty() {
             return Err(Invalid::new(node.line, format!("the matcher of {what} is empty"))
@@ -88,7 +88,7 @@ pub(super) fn check_pointers(
 pub(super) fn schema(node: &Node, folder: &Path) -> Result<Schema, Invalid> {
     let invalid = |error: String| Invalid::new(node.line, error);
     let text = match &node.kind {
-        Kind::Table(_) => node.to_json().to_string(),
+        NodeKind::Table(_) => node.to_json().to_string(),
         _ => {
             let file = folder.join(node.string("`schema`")?);
             std::fs::read_to_string(&file).map_err(|e| invalid(format!("`{}` cannot be read: {e}", file.display())))?
@@ -287,7 +287,7 @@ mod tests {
             ("{ type = 'null' }", json!(null), json!(0)),
             ("{ length = 2 }", json!("äö"), json!("a")),
             ("{ min = 1, max = 2 }", json!(1.5), json!(2.5)),
-            ("{ schema = { type = 'object', required = ['a'] } }", object.clone(), json!({})),
+            ("{ schema = { type = 'object', required = ['a'] } }", object, json!({})),
             ("{ json = { '/a' = 1 } }", json!("{\"a\":1}"), json!("{\"a\":2}")),
             ("{ json = { '/a' = 1 } }", json!("{\"a\":1}"), json!("not JSON")),
             ("{ not = { contains = 'x' } }", json!("abc"), json!("x")),

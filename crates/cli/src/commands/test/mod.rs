@@ -27,7 +27,7 @@ use couplet::ProtocolVersion;
 use self::{
     collection::{Collection, Revisions},
     record::{Suite, Totals, exit},
-    report::Report,
+    report::TestReport,
     runner::{Runner, Turn, selected},
 };
 use crate::{exit::Failure, output::Output, target::TlsArgs};
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     }
     // Notes about connections are shown on request: a test has no user to prompt.
     let notes = if output.verbose { output.clone() } else { Arc::new(Output::silent()) };
-    let report = Report(output);
+    let report = TestReport(output);
     let runner = Runner {
         target: args.target.as_deref(),
         tls: &args.tls,

@@ -27,11 +27,11 @@ impl Invalid {
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) line: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// A string, number, boolean or date.
     Scalar(Value),
     Array(Vec<Node>),
@@ -53,21 +53,21 @@ impl Node {
             let line = error.span().map_or(1, |span| line_at(text, span.start));
             Invalid::new(line, format!("not valid TOML: {}", error.message().trim().replace('\n', ", ")))
         })?;
-        Ok(Self { line: 1, kind: Kind::Table(entries(document.as_table(), text, 1)) })
+        Ok(Self { line: 1, kind: NodeKind::Table(entries(document.as_table(), text, 1)) })
     }
 
     fn of(item: &Item, text: &str, line: usize) -> Self {
         let line = item.span().map_or(line, |span| line_at(text, span.start));
         let kind = match item {
-            Item::None => Kind::Table(Vec::new()),
+            Item::None => NodeKind::Table(Vec::new()),
             Item::Value(value) => return Self::of_value(value, text, line),
-            Item::Table(table) => Kind::Table(entries(table, text, line)),
-            Item::ArrayOfTables(tables) => Kind::Array(
+            Item::Table(table) => NodeKind::Table(entries(table, text, line)),
+            Item::ArrayOfTables(tables) => NodeKind::Array(
                 tables
                     .iter()
                     .map(|table| {
                         let line = table.span().map_or(line, |span| line_at(text, span.start));
-                        Self { line, kind: Kind::Table(entries(table, text, line)) }
+                        Self { line, kind: NodeKind::Table(entries(table, text, line)) }
                     })
                     .collect(),
             ),
@@ -78,15 +78,15 @@ impl Node {
     fn of_value(value: &toml_edit::Value, text: &str, line: usize) -> Self {
         let line = value.span().map_or(line, |span| line_at(text, span.start));
         let kind = match value {
-            toml_edit::Value::String(text) => Kind::Scalar(text.value().as_str().into()),
-            toml_edit::Value::Integer(number) => Kind::Scalar((*number.value()).into()),
-            toml_edit::Value::Float(number) => Kind::Scalar((*number.value()).into()),
-            toml_edit::Value::Boolean(value) => Kind::Scalar((*value.value()).into()),
-            toml_edit::Value::Datetime(time) => Kind::Scalar(time.value().to_string().into()),
+            toml_edit::Value::String(text) => NodeKind::Scalar(text.value().as_str().into()),
+            toml_edit::Value::Integer(number) => NodeKind::Scalar((*number.value()).into()),
+            toml_edit::Value::Float(number) => NodeKind::Scalar((*number.value()).into()),
+            toml_edit::Value::Boolean(value) => NodeKind::Scalar((*value.value()).into()),
+            toml_edit::Value::Datetime(time) => NodeKind::Scalar(time.value().to_string().into()),
             toml_edit::Value::Array(items) => {
-                Kind::Array(items.iter().map(|item| Self::of_value(item, text, line)).collect())
+                NodeKind::Array(items.iter().map(|item| Self::of_value(item, text, line)).collect())
             }
-            toml_edit::Value::InlineTable(table) => Kind::Table(entries(table, text, line)),
+            toml_edit::Value::InlineTable(table) => NodeKind::Table(entries(table, text, line)),
         };
         Self { line, kind }
     }
@@ -94,9 +94,9 @@ impl Node {
     /// Converts the value to JSON.
     pub(super) fn to_json(&self) -> Value {
         match &self.kind {
-            Kind::Scalar(value) => value.clone(),
-            Kind::Array(items) => items.iter().map(Self::to_json).collect(),
-            Kind::Table(entries) => {
+            NodeKind::Scalar(value) => value.clone(),
+            NodeKind::Array(items) => items.iter().map(Self::to_json).collect(),
+            NodeKind::Table(entries) => {
                 Value::Object(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect())
             }
         }
@@ -105,7 +105,7 @@ impl Node {
     /// Returns the entries of a table.
     pub(super) fn table(&self, what: &str) -> Result<&[Entry], Invalid> {
         match &self.kind {
-            Kind::Table(entries) => Ok(entries),
+            NodeKind::Table(entries) => Ok(entries),
             _ => Err(self.expected(what, "a table")),
         }
     }
@@ -127,7 +127,7 @@ impl Node {
 
     pub(super) fn array(&self, what: &str) -> Result<&[Self], Invalid> {
         match &self.kind {
-            Kind::Array(items) => Ok(items),
+            NodeKind::Array(items) => Ok(items),
             _ => Err(self.expected(what, "an array")),
         }
     }
@@ -150,7 +150,7 @@ impl Node {
 
     pub(super) fn scalar(&self) -> Option<&Value> {
         match &self.kind {
-            Kind::Scalar(value) => Some(value),
+            NodeKind::Scalar(value) => Some(value),
             _ => None,
         }
     }
@@ -158,11 +158,11 @@ impl Node {
     /// Creates the error for a value of another type.
     pub(super) fn expected(&self, what: &str, expected: &str) -> Invalid {
         let found = match &self.kind {
-            Kind::Scalar(Value::String(_)) => "a string",
-            Kind::Scalar(Value::Bool(_)) => "a boolean",
-            Kind::Scalar(_) => "a number",
-            Kind::Array(_) => "an array",
-            Kind::Table(_) => "a table",
+            NodeKind::Scalar(Value::String(_)) => "a string",
+            NodeKind::Scalar(Value::Bool(_)) => "a boolean",
+            NodeKind::Scalar(_) => "a number",
+            NodeKind::Array(_) => "an array",
+            NodeKind::Table(_) => "a table",
         };
         Invalid::new(self.line, format!("{what} must be {expected}, and is {found}"))
     }

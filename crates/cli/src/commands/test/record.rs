@@ -23,11 +23,11 @@ pub(super) struct Suite {
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) time: Duration,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: CaseOutcome,
 }
 
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum CaseOutcome {
     Passed {
         /// Whether the snapshot was written.
         updated: bool,
@@ -54,12 +54,12 @@ impl Totals {
             totals.errors += usize::from(suite.failure.is_some());
             for case in &suite.cases {
                 match case.outcome {
-                    Outcome::Passed { updated } => {
+                    CaseOutcome::Passed { updated } => {
                         totals.passed += 1;
                         totals.updated += usize::from(updated);
                     }
-                    Outcome::Failed(_) => totals.failed += 1,
-                    Outcome::Skipped(_) => totals.skipped += 1,
+                    CaseOutcome::Failed(_) => totals.failed += 1,
+                    CaseOutcome::Skipped(_) => totals.skipped += 1,
                 }
             }
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     mismatch::Mismatch,
-    record::{Case, Outcome, Suite, Totals},
+    record::{Case, CaseOutcome, Suite, Totals},
     runner::shown,
 };
 use crate::{
@@ -18,9 +18,9 @@ const INDENT: usize = 6;
 /// The width of a report in a pipe.
 const WIDTH: usize = 80;
 
-pub(super) struct Report<'a>(pub(super) &'a Output);
+pub(super) struct TestReport<'a>(pub(super) &'a Output);
 
-impl Report<'_> {
+impl TestReport<'_> {
     /// Prints the head of a collection.
     pub(super) fn head(&self, suite: &Suite, session: &Session) -> Result<(), Failure> {
         if self.0.json {
@@ -39,18 +39,18 @@ impl Report<'_> {
         }
         let paint = self.0.out;
         let (word, note) = match &case.outcome {
-            Outcome::Passed { updated: false } => (paint.good("ok     "), String::new()),
-            Outcome::Passed { updated: true } => (paint.good("ok     "), "  snapshot written".to_owned()),
-            Outcome::Failed(_) => (paint.error("FAILED "), String::new()),
-            Outcome::Skipped(why) => (paint.warning("skipped"), format!("  {why}")),
+            CaseOutcome::Passed { updated: false } => (paint.good("ok     "), String::new()),
+            CaseOutcome::Passed { updated: true } => (paint.good("ok     "), "  snapshot written".to_owned()),
+            CaseOutcome::Failed(_) => (paint.error("FAILED "), String::new()),
+            CaseOutcome::Skipped(why) => (paint.warning("skipped"), format!("  {why}")),
         };
         let time = match &case.outcome {
-            Outcome::Skipped(_) => String::new(),
+            CaseOutcome::Skipped(_) => String::new(),
             _ => format!("  {} ms", case.time.as_millis()),
         };
         let notes = paint.faint(format!("{time}{}", text::visible(&note)));
         let mut lines = format!("  {word}  {}{notes}\n", text::visible(&case.name));
-        if let Outcome::Failed(mismatches) = &case.outcome {
+        if let CaseOutcome::Failed(mismatches) = &case.outcome {
             mismatches.iter().for_each(|mismatch| lines.push_str(&self.mismatch(mismatch)));
         }
         self.0.print(&lines)
@@ -81,7 +81,7 @@ impl Report<'_> {
     pub(super) fn failure(&self, suite: &Suite) -> Result<(), Failure> {
         let Some(failure) = &suite.failure else { return Ok(()) };
         if self.0.json {
-            let outcome = Outcome::Failed(vec![failure_mismatch(failure)]);
+            let outcome = CaseOutcome::Failed(vec![failure_mismatch(failure)]);
             return self.line(suite, None, &outcome);
         }
         let heading = if suite.cases.is_empty() { heading(suite) } else { String::new() };
@@ -94,7 +94,7 @@ impl Report<'_> {
     pub(super) fn skipped(&self, suite: &Suite) -> Result<(), Failure> {
         let Some(why) = &suite.skipped else { return Ok(()) };
         if self.0.json {
-            return self.line(suite, None, &Outcome::Skipped(why.clone()));
+            return self.line(suite, None, &CaseOutcome::Skipped(why.clone()));
         }
         let word = self.0.out.warning("skipped");
         self.0.print(&format!("{}  {word}  {}\n", heading(suite), text::visible(why)))
@@ -120,16 +120,16 @@ impl Report<'_> {
         self.0.print(&format!("{painted}\n"))
     }
 
-    fn line(&self, suite: &Suite, case: Option<&Case>, outcome: &Outcome) -> Result<(), Failure> {
+    fn line(&self, suite: &Suite, case: Option<&Case>, outcome: &CaseOutcome) -> Result<(), Failure> {
         let mut line = json!({ "file": shown(&suite.file), "revision": suite.revision });
         if let Some(case) = case {
             line["call"] = json!(case.name);
             line["ms"] = json!(case.time.as_millis());
         }
         let (word, key, more) = match outcome {
-            Outcome::Passed { updated } => ("passed", "updated", Value::from(*updated)),
-            Outcome::Failed(all) => ("failed", "mismatches", all.iter().map(Mismatch::to_json).collect()),
-            Outcome::Skipped(why) => ("skipped", "reason", why.as_str().into()),
+            CaseOutcome::Passed { updated } => ("passed", "updated", Value::from(*updated)),
+            CaseOutcome::Failed(all) => ("failed", "mismatches", all.iter().map(Mismatch::to_json).collect()),
+            CaseOutcome::Skipped(why) => ("skipped", "reason", why.as_str().into()),
         };
         line["outcome"] = word.into();
         line[key] = more;

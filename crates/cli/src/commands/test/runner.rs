@@ -11,8 +11,8 @@ use couplet::ProtocolVersion;
 use super::{
     collection::{Call, Collection},
     mismatch::Mismatch,
-    record::{Case, Outcome, Suite},
-    report::Report,
+    record::{Case, CaseOutcome, Suite},
+    report::TestReport,
     send::{Response, send},
     snapshot::Snapshots,
     values::Values,
@@ -34,7 +34,7 @@ pub(super) struct Runner<'a> {
     pub(super) tls: &'a TlsArgs,
     pub(super) filter: Option<&'a str>,
     pub(super) update: bool,
-    pub(super) report: &'a Report<'a>,
+    pub(super) report: &'a TestReport<'a>,
     /// The output of the connection: log messages and notes, with `--verbose`.
     pub(super) notes: &'a Arc<Output>,
 }
@@ -152,7 +152,7 @@ impl Runner<'_> {
             };
             let started = Instant::now();
             let (outcome, is_lost) = match skipped {
-                Some(why) => (Outcome::Skipped(why), false),
+                Some(why) => (CaseOutcome::Skipped(why), false),
                 None => {
                     let limit = call.timeout.or(collection.timeout).unwrap_or(TIMEOUT);
                     one(session, call, limit, plan, &mut values, &snapshots).await?
@@ -175,10 +175,10 @@ async fn one(
     plan: &Plan,
     values: &mut Values,
     snapshots: &Snapshots,
-) -> Result<(Outcome, bool), Failure> {
+) -> Result<(CaseOutcome, bool), Failure> {
     match filled(&call.answers, values) {
         Ok(answers) => plan.start(answers),
-        Err(missing) => return Ok((Outcome::Failed(vec![Mismatch::new("answers", missing)]), false)),
+        Err(missing) => return Ok((CaseOutcome::Failed(vec![Mismatch::new("answers", missing)]), false)),
     }
     let started = Instant::now();
     let sent = tokio::time::timeout(limit, send(session, &call.action, values)).await;
@@ -211,7 +211,7 @@ async fn one(
         wrong.extend(mismatch);
         updated = written;
     }
-    let outcome = if wrong.is_empty() { Outcome::Passed { updated } } else { Outcome::Failed(wrong) };
+    let outcome = if wrong.is_empty() { CaseOutcome::Passed { updated } } else { CaseOutcome::Failed(wrong) };
     Ok((outcome, lost))
 }
 

@@ -2,7 +2,7 @@
 
 use couplet::{
     Client, Error,
-    core::{Event, JsonText, Outcome, RequestOptions, message::Params},
+    core::{Event, JsonText, Outcome, RequestOptions, ResultBody, message::Params},
     tasks::CallTask,
     types::RpcError,
 };
@@ -100,13 +100,10 @@ fn strings(arguments: Value) -> Value {
     Value::Object(members.into_iter().map(|(key, value)| (key, string(value))).collect())
 }
 
-/// Removes `_meta` and `resultType`, which differ between revisions and servers.
-fn without_protocol(mut result: Value) -> Value {
-    if let Some(members) = result.as_object_mut() {
-        members.remove("_meta");
-        members.remove("resultType");
-    }
-    result
+/// Removes `_meta` and what the protocol adds to results, which differ between revisions and servers.
+fn without_protocol(result: Value) -> Value {
+    let members = JsonText::new(result.to_string()).map(|text| ResultBody::json(&text).members());
+    members.ok().and_then(|members| members.parse().ok()).unwrap_or(result)
 }
 
 /// Sends a request as it is.

@@ -1,0 +1,134 @@
+//! Repetition of failed reads.
+
+use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
+
+use couplet_core::{BoxFuture, Call, Reply};
+use couplet_server::{Middleware, Next};
+use couplet_types::{RequestMethod, RpcError, code};
+use tokio::time::sleep;
+
+use crate::names::target;
+
+/// Repeats reads that fail: tools that are registered as `read_only` or `idempotent`, resources and prompts.
+///
+/// By default, internal errors (-32603) are repeated, and no others: an invalid argument stays invalid. A failed tool
+/// (`isError`) is an answer for the model, and is repeated only with [`Retry::failed_tools`]. The time between attempts
+/// doubles. A handler that asked the client for input, and a tool that may change something, runs once.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use couplet_middleware::Retry;
+/// use couplet_server::Server;
+///
+/// let retry = Retry::new(3).backoff(Duration::from_millis(50), Duration::from_secs(1));
+/// let server: Server = Server::new("app", "1.0.0").middleware(retry);
+/// # drop(server);
+/// ```
+#[derive(Clone)]
+pub struct Retry {
+    attempts: u32,
+    first: Duration,
+    longest: Duration,
+    named: HashSet<String>,
+    failed_tools: bool,
+    is_temporary: Arc<dyn Fn(&RpcError) -> bool + Send + Sync>,
+}
+
+impl Retry {
+    /// Creates a policy with a number of attempts, the first one included.
+    ///
+    /// # Panics
+    /// If `attempts` is 0.
+    pub fn new(attempts: u32) -> Self {
+        assert!(attempts > 0, "expected at least one attempt");
+        Self {
+            attempts,
+            first: Duration::from_millis(100),
+            longest: Duration::from_secs(2),
+            named: HashSet::new(),
+            failed_tools: false,
+            is_temporary: Arc::new(|error| error.code == code::INTERNAL_ERROR),
+        }
+    }
+
+    /// Sets the time before the second attempt, which doubles each time, and the longest one.
+    #[must_use]
+    pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
+        (self.first, self.longest) = (first, longest);
+        self
+    }
+
+    /// Repeats a tool that is not registered as read-only, such as one of a mounted server.
+    #[must_use]
+    pub fn tool(mut self, name: impl Into<String>) -> Self {
+        self.named.insert(name.into());
+        self
+    }
+
+    /// Repeats failed tools (`isError`), too.
+    #[must_use]
+    pub fn failed_tools(mut self) -> Self {
+        self.failed_tools = true;
+        self
+    }
+
+    /// Sets which errors are temporary.
+    #[must_use]
+    pub fn when(mut self, is_temporary: impl Fn(&RpcError) -> bool + Send + Sync + 'static) -> Self {
+        self.is_temporary = Arc::new(is_temporary);
+        self
+    }
+
+    fn is_read(&self, call: &Call, next: &Next) -> bool {
+        match call.known() {
+            Some(RequestMethod::ReadResource | RequestMethod::GetPrompt) => true,
+            Some(RequestMethod::CallTool) => target(call).is_some_and(|name| {
+                self.named.contains(&name)
+                    || next.tool(&name).is_some_and(|tool| tool.is_read_only() || tool.is_idempotent())
+            }),
+            _ => false,
+        }
+    }
+
+    fn is_failed(&self, reply: &Reply) -> bool {
+        match reply {
+            Reply::Error(error) => (self.is_temporary)(error),
+            Reply::Complete(body) => self.failed_tools && body.is_failed_tool(),
+            _ => false,
+        }
+    }
+}
+
+impl Middleware for Retry {
+    fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply> {
+        if !self.is_read(&call, &next) {
+            return next.run(call);
+        }
+        let retry = self.clone();
+        Box::pin(async move {
+            let mut wait = retry.first;
+            for _ in 1..retry.attempts {
+                let reply = next.clone().run(call.clone()).await;
+                // A handler that asked the client would ask again.
+                if !retry.is_failed(&reply) || call.inputs.are_used() {
+                    return reply;
+                }
+                sleep(wait).await;
+                wait = (wait * 2).min(retry.longest);
+            }
+            next.run(call).await
+        })
+    }
+}
+
+impl fmt::Debug for Retry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { attempts, first, longest, .. } = self;
+        f.debug_struct("Retry")
+            .field("attempts", attempts)
+            .field("first", first)
+            .field("longest", longest)
+            .finish_non_exhaustive()
+    }
+}

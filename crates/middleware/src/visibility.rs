@@ -1,0 +1,305 @@
+//! What a caller sees, and what a caller may call: one rule for both.
+
+use std::{fmt, sync::Arc};
+
+use couplet_core::{
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Reply, ResultBody, Service,
+    http::headers::ParamHeader, message::Params,
+};
+use couplet_server::IntoService;
+use couplet_types::{CompletionReference, RawJson, RequestMethod, RpcError, UriTemplate};
+use serde_json::Value;
+
+use crate::tags::Tags;
+
+/// A server whose callers see only a part of it: one rule decides what is listed, and what can be called, read,
+/// completed and subscribed to.
+///
+/// A hidden item does not exist for the caller: a call of it fails like one of an unknown name. A URI that only a hidden
+/// template matches is hidden, too; a subscription is decided by the URI alone. Lists that depend on the caller are cached
+/// for that caller only.
+///
+/// It wraps any service: a server of one's own with all that is mounted in it, or a proxy.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use couplet_core::{Caller, Service};
+/// use couplet_middleware::{Item, Visibility};
+/// use couplet_server::{Server, tool};
+///
+/// let server: Server = Server::new("app", "1.0.0").tool(tool("read", || "…")).tool(tool("delete_all", || "…"));
+/// let rule = |caller: Option<&Caller>, item: Item<'_>| match item {
+///     Item::Tool(name) if name.starts_with("delete") => caller.is_some_and(|caller| caller.has_scope("admin")),
+///     _ => true,
+/// };
+/// let service: Arc<dyn Service> = Arc::new(Visibility::new(server, rule));
+/// # drop(service);
+/// ```
+#[derive(Clone)]
+pub struct Visibility {
+    service: Arc<dyn Service>,
+    rule: Rule,
+}
+
+type CallerRule = dyn Fn(Option<&Caller>, Item<'_>) -> bool + Send + Sync;
+
+/// What decides.
+#[derive(Clone)]
+enum Rule {
+    Caller(Arc<CallerRule>),
+    Tags(Arc<Tags>),
+}
+
+/// An item of a server, by its name or URI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Item<'a> {
+    /// A tool, by its name.
+    Tool(&'a str),
+    /// A prompt, by its name.
+    Prompt(&'a str),
+    /// A resource, by its URI, whether it is listed or matches a template.
+    Resource(&'a str),
+    /// A resource template, by its URI template.
+    ResourceTemplate(&'a str),
+}
+
+/// The list of a kind of item: the member of the result, and the member that names an item.
+type Listing = (&'static str, &'static str, for<'a> fn(&'a str) -> Item<'a>);
+
+const TOOLS: Listing = ("tools", "name", |name| Item::Tool(name));
+const PROMPTS: Listing = ("prompts", "name", |name| Item::Prompt(name));
+const RESOURCES: Listing = ("resources", "uri", |uri| Item::Resource(uri));
+const TEMPLATES: Listing = ("resourceTemplates", "uriTemplate", |template| Item::ResourceTemplate(template));
+
+/// The maximum number of pages of a list that are looked at for one read.
+const MAX_PAGES: usize = 100;
+
+impl Visibility {
+    /// Wraps a server. The rule is asked for each item of a list and for each call; it must be fast, and must not depend on
+    /// anything but the caller and the item.
+    #[track_caller]
+    pub fn new(
+        server: impl IntoService,
+        rule: impl Fn(Option<&Caller>, Item<'_>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { service: server.into_service(), rule: Rule::Caller(Arc::new(rule)) }
+    }
+
+    /// Wraps a server whose items have tags, which sessions enable and disable. Subscriptions are decided by the default of
+    /// the tags.
+    #[track_caller]
+    pub fn by_tags(server: impl IntoService, tags: Tags) -> Self {
+        Self { service: server.into_service(), rule: Rule::Tags(Arc::new(tags)) }
+    }
+
+    fn shows(&self, call: &Call, item: Item<'_>) -> bool {
+        match &self.rule {
+            Rule::Caller(rule) => rule(call.caller.as_deref(), item),
+            Rule::Tags(tags) => tags.shows(call, item),
+        }
+    }
+
+    /// Lists, and removes what is hidden.
+    async fn list(self, call: Call, listing: Listing) -> Reply {
+        match self.service.call(call.clone()).await {
+            Reply::Complete(body) => match self.visible(&call, &body, listing) {
+                Some(members) => Reply::Complete(body.with_members(&members).private()),
+                None => Reply::Error(RpcError::internal("the list cannot be filtered")),
+            },
+            reply => reply,
+        }
+    }
+
+    /// Returns the members of a list without hidden items. All other text stays as it is.
+    fn visible(&self, call: &Call, body: &ResultBody, (member, key, item): Listing) -> Option<JsonText> {
+        let members = Params::from_text(body.members()).ok()?;
+        let items: Vec<RawJson> = members.get(member)?.parse().ok()?;
+        let is_shown = |raw: &&RawJson| {
+            let value: Option<Value> = raw.parse().ok();
+            value.as_ref().and_then(|value| value[key].as_str()).is_some_and(|name| self.shows(call, item(name)))
+        };
+        let shown: Vec<&str> = items.iter().filter(is_shown).map(RawJson::get).collect();
+        let list = JsonText::new(format!("[{}]", shown.join(","))).ok()?;
+        Some(members.with(member, &list).ok()?.text().clone())
+    }
+
+    /// Reads a resource that is visible: by its own URI, and by the templates that match it.
+    async fn read(self, call: Call, uri: String) -> Reply {
+        let matches = |template: &str| UriTemplate::parse(template).is_ok_and(|parsed| parsed.matches(&uri).is_some());
+        if !self.shows(&call, Item::Resource(&uri)) {
+            return Reply::Error(call.revision.resource_not_found(&uri));
+        }
+        let templates = self.all(&call, RequestMethod::ListResourceTemplates, TEMPLATES).await;
+        let (shown, hidden): (Vec<_>, Vec<_>) = templates
+            .iter()
+            .filter(|template| matches(template))
+            .partition(|template| self.shows(&call, Item::ResourceTemplate(template)));
+        if shown.is_empty() && !hidden.is_empty() {
+            // A listed resource is not one of the template.
+            let listed = self.all(&call, RequestMethod::ListResources, RESOURCES).await;
+            if !listed.contains(&uri) {
+                return Reply::Error(call.revision.resource_not_found(&uri));
+            }
+        }
+        self.without_hints(&call, self.service.call(call.clone()).await, RESOURCES)
+    }
+
+    /// Returns the names of all items of a list, also of hidden ones.
+    async fn all(&self, call: &Call, method: RequestMethod, (member, key, _): Listing) -> Vec<String> {
+        let (mut names, mut cursor) = (Vec::new(), None);
+        for _ in 0..MAX_PAGES {
+            let Some(page) = self.page(call, method, cursor.as_ref()).await else { break };
+            let items = page[member].as_array().into_iter().flatten();
+            names.extend(items.filter_map(|item| item[key].as_str()).map(str::to_owned));
+            cursor = page.get("nextCursor").filter(|cursor| cursor.is_string()).cloned();
+            if cursor.is_none() {
+                break;
+            }
+        }
+        names
+    }
+
+    async fn page(&self, call: &Call, method: RequestMethod, cursor: Option<&Value>) -> Option<Value> {
+        let mut list = call.clone();
+        list.method = method.as_str().into();
+        list.params = match cursor {
+            Some(cursor) => Params::default().with("cursor", &JsonText::new(cursor.to_string()).ok()?).ok()?,
+            None => Params::default(),
+        };
+        match self.service.call(list).await {
+            Reply::Complete(body) => serde_json::from_str(body.members().as_str()).ok(),
+            _ => None,
+        }
+    }
+
+    /// Removes a suggestion that names a hidden item from an error.
+    fn without_hints(&self, call: &Call, reply: Reply, (_, _, item): Listing) -> Reply {
+        let Reply::Error(mut error) = reply else { return reply };
+        if let Some((start, name)) = suggestion(&error.message)
+            && !self.shows(call, item(name))
+        {
+            error.message.truncate(start);
+        }
+        Reply::Error(error)
+    }
+
+    /// Calls what is visible.
+    fn named(&self, call: Call, what: &'static str, listing: Listing) -> BoxFuture<'static, Reply> {
+        let (_, _, item) = listing;
+        let name = call.params.read_str("name").ok().flatten().map(std::borrow::Cow::into_owned);
+        if let Some(name) = name.filter(|name| !self.shows(&call, item(name))) {
+            let error = RpcError::invalid_params(format!("there is no {what} `{name}`"));
+            return Box::pin(std::future::ready(Reply::Error(error)));
+        }
+        let this = self.clone();
+        Box::pin(async move {
+            let reply = this.service.call(call.clone()).await;
+            this.without_hints(&call, reply, listing)
+        })
+    }
+
+    /// Completes an argument of what is visible.
+    fn complete(&self, call: Call) -> BoxFuture<'static, Reply> {
+        let hidden = match call.params.read_opt::<CompletionReference>("ref") {
+            Ok(Some(CompletionReference::Prompt(prompt))) => !self.shows(&call, Item::Prompt(&prompt.name)),
+            Ok(Some(CompletionReference::Resource(resource))) => {
+                !self.shows(&call, Item::ResourceTemplate(&resource.uri))
+            }
+            _ => false,
+        };
+        match hidden {
+            true => {
+                let error = RpcError::invalid_params("there is no such prompt or resource template");
+                Box::pin(std::future::ready(Reply::Error(error)))
+            }
+            false => self.service.call(call),
+        }
+    }
+}
+
+/// Finds a suggestion at the end of a message: where it starts, and the name.
+fn suggestion(message: &str) -> Option<(usize, &str)> {
+    const START: &str = "; did you mean `";
+    let start = message.rfind(START)?;
+    let name = message[start + START.len()..].strip_suffix("`?")?;
+    Some((start, name))
+}
+
+impl Service for Visibility {
+    fn describe(&self) -> Arc<Description> {
+        self.service.describe()
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+        use RequestMethod as M;
+        let this = self.clone();
+        match call.known() {
+            Some(M::ListTools) => Box::pin(this.list(call, TOOLS)),
+            Some(M::ListPrompts) => Box::pin(this.list(call, PROMPTS)),
+            Some(M::ListResources) => Box::pin(this.list(call, RESOURCES)),
+            Some(M::ListResourceTemplates) => Box::pin(this.list(call, TEMPLATES)),
+            Some(M::CallTool) => self.named(call, "tool", TOOLS),
+            Some(M::GetPrompt) => self.named(call, "prompt", PROMPTS),
+            Some(M::Complete) => self.complete(call),
+            Some(M::ReadResource) => match call.params.read_str("uri").ok().flatten() {
+                Some(uri) => {
+                    let uri = uri.into_owned();
+                    Box::pin(this.read(call, uri))
+                }
+                None => self.service.call(call),
+            },
+            _ => self.service.call(call),
+        }
+    }
+
+    fn hub(&self) -> &Hub {
+        self.service.hub()
+    }
+
+    fn notified(&self, note: ClientNotification) {
+        self.service.notified(note);
+    }
+
+    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        self.service.header_params(tool)
+    }
+
+    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
+        self.service.required_scopes(method, params)
+    }
+
+    fn has_resource(&self, uri: &str) -> bool {
+        self.service.has_resource(uri)
+    }
+
+    fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
+        let is_shown = match &self.rule {
+            Rule::Caller(rule) => rule(caller, Item::Resource(uri)),
+            Rule::Tags(tags) => tags.shows_by_default(Item::Resource(uri)),
+        };
+        is_shown && self.service.may_subscribe(uri, caller)
+    }
+
+    fn background(&self) -> Option<BoxFuture<'static, ()>> {
+        self.service.background()
+    }
+}
+
+impl fmt::Debug for Visibility {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Visibility").field("service", &self.service).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggestions_are_found() {
+        assert_eq!(suggestion("there is no tool `a`; did you mean `b`?"), Some((20, "b")));
+        assert_eq!(suggestion("there is no tool `a`"), None);
+    }
+}
