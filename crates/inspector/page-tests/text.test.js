@@ -110,9 +110,11 @@ test("addresses are read back", () => {
 test("a collection is TOML", () => {
   assert.equal(toml(parse('{"a b": [1, 2.5, 1e3], "c": "q\\"\\u0001"}')), '{ "a b" = [1, 2.5, 1.0e3], c = "q\\"\\u0001" }');
   assert.equal(toml(parse('{"a": null}')), null);
-  const file = collectionFile([{ target: "srv", tool: "sum", name: "sum", text: '{"a":1}', expect: "ok", pointers: { "/structuredContent/sum": "5" }, schema: true }]);
+  const file = collectionFile([{ target: "srv", tool: "sum", name: "sum", text: '{"a":1}', expect: "ok", pointers: { "/structuredContent/sum": "5", "/x": '{"a":"${b}"}', "/y": "null" }, snapshot: true }]);
   assert.match(file, /^target = "srv"\n\n\[\[call\]\]\nname = "sum"\ntool = "sum"\narguments = \{ a = 1 \}\n/);
-  assert.match(file, /\[call\.expect\.values\]\n"\/structuredContent\/sum" = 5\n$/);
+  assert.ok(file.endsWith('[call.expect]\nsnapshot = true\n\n[call.expect.pointer]\n"/structuredContent/sum" = 5\n"/x" = { equals = { a = "$${b}" } }\n"/y" = { type = "null" }\n'), file);
+  const other = collectionFile([{ target: "srv", tool: "sum", name: "sum", text: '{"a":null}', expect: "error", pointers: {}, snapshot: false }]);
+  assert.ok(other.endsWith('arguments = "{\\"a\\":null}"\n\n[call.expect]\nerror = true\n'), other);
 });
 
 test("arguments of `couplet call` survive a shell", () => {

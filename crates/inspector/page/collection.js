@@ -12,7 +12,7 @@ export function addToCollection({ target, tool, text, result }) {
 	/** @type {Saved} */
 	const saved = {
 		target, tool, text: text.trim() || "{}", name: same ? `${tool} ${same + 1}` : tool,
-		expect: result?.isError ? "error" : "ok", pointers: expectations(result), schema: result?.structuredContent !== undefined,
+		expect: result?.isError ? "error" : "ok", pointers: expectations(result), snapshot: false,
 	};
 	collection.value = [...collection.value, saved];
 }
@@ -60,28 +60,39 @@ export function toml(node) {
 	}
 }
 
-/** The collection as a file. @param {Saved[]} calls @returns {string} */
+/** The calls of one target as a file. @param {Saved[]} calls @returns {string} */
 export function collectionFile(calls) {
-	const target = calls[0]?.target ?? "";
-	const lines = [`target = ${string(target)}`];
+	const lines = [`target = ${string(calls[0]?.target ?? "")}`];
 	for (const call of calls) {
-		lines.push("", "[[call]]", `name = ${string(call.name)}`);
-		if (call.target !== target) lines.push(`target = ${string(call.target)}`);
-		lines.push(`tool = ${string(call.tool)}`);
 		const node = tryParse(call.text);
-		const args = node && toml(node);
-		if (args) lines.push(`arguments = ${args}`);
-		else lines.push(`arguments_json = ${string(call.text)}`);
-		lines.push("", "[call.expect]", `error = ${call.expect === "error"}`);
-		if (call.schema) lines.push("schema = true");
+		lines.push("", "[[call]]", `name = ${string(call.name)}`, `tool = ${literal(string(call.tool))}`,
+			`arguments = ${literal((node && toml(node)) ?? string(call.text))}`);
 		const pointers = Object.entries(call.pointers);
-		if (pointers.length) lines.push("", "[call.expect.values]");
+		if (call.expect === "error" || call.snapshot) lines.push("", "[call.expect]");
+		if (call.expect === "error") lines.push("error = true");
+		if (call.snapshot) lines.push("snapshot = true");
+		if (pointers.length) lines.push("", "[call.expect.pointer]");
 		for (const [path, text] of pointers) {
 			const value = tryParse(text);
-			lines.push(`${string(path)} = ${(value && toml(value)) ?? string("null")}`);
+			lines.push(`${string(path)} = ${!value || value.kind === "null" ? '{ type = "null" }' : expected(value)}`);
 		}
 	}
 	return `${lines.join("\n")}\n`;
+}
+
+/** A saved value is named by `${`; here it is text. @param {string} text */
+const literal = (text) => text.replaceAll("${", () => "$${");
+
+/** @param {JsonNode} node */
+function expected(node) {
+	const value = literal(toml(node) ?? string(""));
+	return node.kind === "object" ? `{ equals = ${value} }` : value;
+}
+
+/** The files, one for each target. @param {Saved[]} calls @returns {string[]} */
+export function collectionFiles(calls) {
+	const targets = [...new Set(calls.map((call) => call.target))];
+	return targets.map((target) => collectionFile(calls.filter((call) => call.target === target)));
 }
 
 /** Whether a text is JSON. @param {string} text */

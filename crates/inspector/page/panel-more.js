@@ -1,7 +1,7 @@
 // Small panels: login, collection, client, connect, help.
 
 import { get, post } from "./api.js";
-import { collection, collectionFile, isJson } from "./collection.js";
+import { collection, collectionFiles, isJson } from "./collection.js";
 import { data } from "./content.js";
 import { badge, button, copy, div, download, empty, fill, h, heading, para, say, section, span, table, ticks } from "./dom.js";
 import { KEYS } from "./keys.js";
@@ -54,18 +54,21 @@ export const collectionPanel = {
 		const card = (/** @type {Saved} */ call, /** @type {number} */ at) => {
 			const name = h("input", { type: "text", value: call.name, "aria-label": "Name", onchange: () => change(at, { name: name.value }) });
 			const expect = h("select", { "aria-label": "Expected outcome", onchange: () => change(at, { expect: /** @type {any} */ (expect.value) }) }, ...["ok", "error"].map((one) => h("option", { selected: one === call.expect }, one)));
-			const schema = h("input", { type: "checkbox", checked: call.schema, onchange: () => change(at, { schema: schema.checked }) });
+			const snapshot = h("input", { type: "checkbox", checked: call.snapshot, onchange: () => change(at, { snapshot: snapshot.checked }) });
 			const values = Object.entries(call.pointers).map(([path, text]) => {
 				const value = h("input", { type: "text", class: "mono", value: text, "aria-label": `Expected value of ${path}`, onchange: () => (isJson(value.value) ? change(at, { pointers: { ...call.pointers, [path]: value.value } }) : say("this is not JSON", "bad")) });
 				return div("field-line", h("code", null, path), value, button("✕", () => change(at, { pointers: Object.fromEntries(Object.entries(call.pointers).filter(([one]) => one !== path)) }), { class: "icon", "aria-label": `remove ${path}` }));
 			});
 			const path = h("input", { type: "text", class: "mono", placeholder: "/content/0/text", "aria-label": "JSON pointer of a new expectation" });
 			const add = button("expect", () => { if (path.value.startsWith("/")) change(at, { pointers: { ...call.pointers, [path.value]: '""' } }); });
-			return section(call.tool, div("field-line", name, expect, h("label", { class: "check" }, schema, "schema"), button("remove", () => change(at, null), { class: "quiet" })),
+			return section(call.tool, div("field-line", name, expect, h("label", { class: "check" }, snapshot, "snapshot"), button("remove", () => change(at, null), { class: "quiet" })),
 				h("pre", { class: "mono faint" }, call.text), ...values, div("field-line", path, add));
 		};
-		const draw = () => fill(main, heading("Collection", button("export TOML", () => download("collection.toml", collectionFile(collection.value)), { class: "primary" }), button("copy TOML", () => copy(collectionFile(collection.value)))),
-			...(collection.value.length ? [para("faint", "`couplet test collection.toml` runs these calls and compares their results."), ...collection.value.map(card), section("file", h("pre", { class: "mono text" }, collectionFile(collection.value)))]
+		const file = (/** @type {string} */ text, /** @type {number} */ at) => section(at ? `collection-${at + 1}.toml` : "collection.toml",
+			div("field-line", button("export", () => download(at ? `collection-${at + 1}.toml` : "collection.toml", text), { class: "primary" }), button("copy", () => copy(text))),
+			h("pre", { class: "mono text" }, text));
+		const draw = () => fill(main, heading("Collection"),
+			...(collection.value.length ? [para("faint", "`couplet test collection.toml` runs these calls and compares their results."), ...collection.value.map(card), ...collectionFiles(collection.value).map(file)]
 				: [empty("No saved calls.", "`save` in a tool adds the call, with its last result as the expectation.")]));
 		scope.watch(collection, draw);
 		return { main, close: () => scope.close() };

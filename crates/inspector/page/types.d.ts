@@ -117,8 +117,8 @@ interface Saved {
   expect: "ok"|"error";
   /** Expected values as JSON text, by JSON pointer into the result. */
   pointers: Record<string, string>;
-  /** Whether the result must match the tool's output schema. */
-  schema: boolean;
+  /** Whether the whole result is compared with a snapshot. */
+  snapshot: boolean;
 }
 
 interface Entry {

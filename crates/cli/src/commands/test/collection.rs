@@ -196,10 +196,7 @@ impl Action {
         };
         let name = value.string(&format!("`{key}`"))?.to_owned();
         let kind = format!("{key} {name}");
-        let values = |key: &str| match get(entries, key) {
-            Some(node) => node.table(&format!("`{key}`")).map(|_| node.to_json()),
-            None => Ok(json!({})),
-        };
+        let values = |key: &str| get(entries, key).map_or_else(|| Ok(json!({})), |node| members(key, node));
         let forbidden = match key.as_str() {
             "method" => &["arguments"][..],
             "resource" => &["arguments", "params"],
@@ -220,6 +217,19 @@ impl Action {
             _ => Self::Resource { uri: name },
         };
         Ok((kind, action))
+    }
+}
+
+/// A table, or a string with a JSON object: TOML has no null.
+fn members(key: &str, node: &Node) -> Result<Value, Invalid> {
+    let NodeKind::Scalar(Value::String(text)) = &node.kind else {
+        return node.table(&format!("`{key}`")).map(|_| node.to_json());
+    };
+    let wrong = |why: String| Invalid::new(node.line, format!("`{key}` is a table or a string with a JSON object: {why}"));
+    match serde_json::from_str(text) {
+        Ok(Value::Object(members)) => Ok(Value::Object(members)),
+        Ok(_) => Err(wrong("this is another value".to_owned())),
+        Err(error) => Err(wrong(error.to_string())),
     }
 }
 
@@ -373,6 +383,7 @@ mod tests {
         refused("[[call]]\ntool = 'a'\nexpect.txt = 'x'\n", 3, "unknown key `txt` in `expect`");
         refused("[[call]]\ntool = 'a'\nprompt = 'b'\n", 1, "and this has several");
         refused("\n[[call]]\nname = 'a'\n", 2, "and this has none of them");
+        refused("[[call]]\ntool = 'a'\narguments = '[1]'\n", 3, "a string with a JSON object: this is another value");
         refused("[[call]]\nmethod = 'a'\narguments = {}\n", 3, "`arguments` does not apply to a `method`");
         refused("[[call]]\ntool = 'a'\n[[call]]\ntool = 'a'\n", 3, "several calls have the name `tool a`");
         refused("[[call]]\ntool = 'a'\narguments.x = '${id}'\n", 3, "no earlier call saves `${id}`");
