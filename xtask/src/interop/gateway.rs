@@ -119,7 +119,10 @@ impl Gateway<'_> {
         let running = self
             .configure(server, &folder)
             .and_then(|config| serve(|port| gateway::serve(&self.couplet, &config, port), &folder.join("gateway.log")));
-        let place = running.as_ref().map(|(_, port)| Place::Port(port.clone())).map_err(Clone::clone);
+        let place = running.as_ref().map_err(Clone::clone).and_then(|(_, port)| {
+            listed(&self.couplet, &url(port), &["add(".to_owned()], &folder.join("state"))?;
+            Ok(Place::Port(port.clone()))
+        });
         self.column(server.name.to_owned(), (server, clients), &place, &folder)
     }
 
@@ -338,7 +341,8 @@ pub(super) fn all_servers(programs: &Path, servers: &Servers, logs: &Path) -> Co
         Err(why) => return Counts::told("all servers behind the gateway", Err(Missing::Broken(why.clone()))),
     };
     let ids: Vec<&str> = there.iter().map(|(id, _)| *id).collect();
-    if let Err(why) = listed(&couplet, &target, &ids, servers) {
+    let names: Vec<String> = ids.iter().map(|id| format!("{id}__")).collect();
+    if let Err(why) = listed(&couplet, &target, &names, &servers.state()) {
         return Counts::told("all servers behind the gateway", Err(Missing::Broken(why)));
     }
     // Each era has a thread, so that both are at work in the gateway at the same time.
@@ -359,17 +363,17 @@ pub(super) fn all_servers(programs: &Path, servers: &Servers, logs: &Path) -> Co
     })
 }
 
-/// Waits until the tools of all servers are listed: the gateway does not wait for servers that are slow to start.
-fn listed(couplet: &Path, target: &str, ids: &[&str], servers: &Servers) -> Result<(), Failure> {
+/// Waits until tools with all these names are listed: the gateway does not wait for servers that are slow to start.
+fn listed(couplet: &Path, target: &str, names: &[String], state: &Path) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
         let mut list = command(&text(couplet));
-        list.args(["list", target, "tools"]).env("XDG_STATE_HOME", servers.state());
+        list.args(["list", target, "tools"]).env("XDG_STATE_HOME", state);
         let said = capture(&mut list).unwrap_or_else(|why| why);
-        let missing = ids.iter().find(|id| !said.contains(&format!("{id}__")));
+        let missing = names.iter().find(|name| !said.contains(*name));
         match missing {
             None => return Ok(()),
-            Some(id) if started.elapsed() > START => return Err(format!("`{id}` is not listed:\n{said}")),
+            Some(name) if started.elapsed() > START => return Err(format!("`{name}` is not listed:\n{said}")),
             Some(_) => thread::sleep(Duration::from_secs(1)),
         }
     }
