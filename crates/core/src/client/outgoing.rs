@@ -1,6 +1,6 @@
 //! A client's request, ready to be sent.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use bytes::Bytes;
 use couplet_types::{RequestId, RpcError};
@@ -27,6 +27,8 @@ pub struct Outgoing {
     pub named_by: Option<&'static str>,
     /// The revision that the request names itself, if it is stateless.
     pub(crate) revision: Option<&'static str>,
+    /// The name of the target in the parameters, if it is known where that is.
+    pub(crate) name_at: Option<Range<usize>>,
 }
 
 impl Outgoing {
@@ -48,8 +50,12 @@ impl Outgoing {
 
     /// Returns the name of the request's target (a tool, a prompt, a resource), for the methods that have one.
     pub fn name(&self) -> Option<String> {
-        let target = Method::named(self.method).and_then(|method| method.target);
-        let key = target.map(CallTarget::parameter).or(self.named_by)?;
+        let key = target_key(self.method, self.named_by)?;
+        if let Some([b'"', plain @ .., b'"']) = self.name_at.clone().and_then(|place| self.params.get(place))
+            && memchr::memchr(b'\\', plain).is_none()
+        {
+            return String::from_utf8(plain.to_vec()).ok();
+        }
         self.read()?.read_str(key).ok().flatten().map(Cow::into_owned)
     }
 
@@ -61,6 +67,12 @@ impl Outgoing {
     fn read(&self) -> Option<Params> {
         Params::from_text(JsonText::trusted(self.params.clone())).ok()
     }
+}
+
+/// Returns the parameter that names the target of a request, if there is one.
+pub(crate) fn target_key(method: &str, named_by: Option<&'static str>) -> Option<&'static str> {
+    let target = Method::named(method).and_then(|method| method.target);
+    target.map(CallTarget::parameter).or(named_by)
 }
 
 /// Serializes the answer to a request of the server.

@@ -9,7 +9,7 @@ use couplet_types::{
 use serde::{Serialize, de::IgnoredAny};
 
 use crate::{
-    client::outgoing::Outgoing,
+    client::outgoing::{Outgoing, target_key},
     error::{Error, ErrorKind},
     message::{Params, scan::JsonText},
     sync::lock,
@@ -130,7 +130,14 @@ impl Dialect {
             write_round(text, extras);
             text.push(b'}');
         });
-        Ok(Outgoing { id, method: R::METHOD, params: text, named_by: R::NAMED_BY, revision: self.named_revision() })
+        Ok(Outgoing {
+            id,
+            method: R::METHOD,
+            params: text,
+            named_by: R::NAMED_BY,
+            revision: self.named_revision(),
+            name_at: None,
+        })
     }
 
     /// Encodes a request that was received from another client, for proxies. The parameters are
@@ -175,12 +182,17 @@ impl Dialect {
         let rounds = !self.has_sessions() && extras.answers.is_empty() && extras.state.is_none();
         let stays = |key: &str| modern::describes(key) || (rounds && key != "_meta");
         // No parameter of the protocol is `null`: strict servers reject such a cursor.
+        let target = target_key(method, named_by);
+        let mut name_at = None;
         for member in params.entries().filter(|member| stays(&member.key) && member.value != b"null") {
             wire::append_member(&mut text, member.text());
+            if target == Some(&*member.key) {
+                name_at = Some(text.len() - member.value.len()..text.len());
+            }
         }
         write_round(&mut text, extras);
         text.push(b'}');
-        Ok(Outgoing { id, method, params: text.into(), named_by, revision: self.named_revision() })
+        Ok(Outgoing { id, method, params: text.into(), named_by, revision: self.named_revision(), name_at })
     }
 
     /// The revision that each request names.
@@ -374,7 +386,8 @@ fn copied(first: &Outgoing, id: RequestId, progress: bool, stays: impl Fn(&str) 
         }
     }
     text.push(b'}');
-    Ok(Outgoing { id, params: text.into(), ..*first })
+    let Outgoing { method, named_by, revision, .. } = *first;
+    Ok(Outgoing { id, method, params: text.into(), named_by, revision, name_at: None })
 }
 
 fn write_round(text: &mut Vec<u8>, extras: &RequestOptions) {

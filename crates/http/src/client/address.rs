@@ -6,7 +6,8 @@ use bytes::Bytes;
 use couplet_core::Error;
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
-    header::{ACCEPT, CONTENT_TYPE},
+    header::{ACCEPT, CONTENT_TYPE, HOST},
+    uri::Scheme,
 };
 
 use super::{
@@ -20,12 +21,22 @@ use super::{
 pub(crate) struct Address {
     pub(crate) uri: Uri,
     /// Headers that are sent to this origin only.
-    pub(crate) private: HeaderMap,
+    private: HeaderMap,
     pub(crate) client: Arc<dyn HttpClient>,
     pub(crate) eras: EraCache,
 }
 
 impl Address {
+    pub(crate) fn new(uri: Uri, mut private: HeaderMap, client: Arc<dyn HttpClient>, eras: EraCache) -> Self {
+        // The HTTP client would serialize it for each request. With TLS it may speak HTTP/2, which has no such header.
+        if uri.scheme() == Some(&Scheme::HTTP)
+            && let Some(host) = host_header(&uri)
+        {
+            private.insert(HOST, host);
+        }
+        Self { uri, private, client, eras }
+    }
+
     /// Builds the request for a message.
     pub(crate) fn post(&self, uri: &Uri, message: Bytes) -> Request<Bytes> {
         let mut request = self.request(Method::POST, uri, message);
@@ -51,7 +62,7 @@ impl Address {
         let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = uri.clone();
-        if same_origin(uri, &self.uri) {
+        if std::ptr::eq(uri, &self.uri) || same_origin(uri, &self.uri) {
             *request.headers_mut() = self.private.clone();
         }
         request
@@ -64,5 +75,14 @@ impl Address {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Challenge::read(response).await.into()),
             _ => Ok((response, uri)),
         }
+    }
+}
+
+/// The host of an address, with its port unless that is the default.
+fn host_header(uri: &Uri) -> Option<HeaderValue> {
+    let host = uri.host()?;
+    match uri.port_u16() {
+        Some(port) if port != 80 => format!("{host}:{port}").parse().ok(),
+        _ => host.parse().ok(),
     }
 }

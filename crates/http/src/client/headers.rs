@@ -15,10 +15,10 @@ const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
 const NAME: HeaderName = HeaderName::from_static(headers::NAME);
 
 /// Returns the headers that every stateless request must have.
-pub(crate) fn mirrored(request: &Outgoing, name: Option<&str>, revision: &str) -> Result<Mirrored, Error> {
+pub(crate) fn mirrored(request: &Outgoing, name: Option<&str>, revision: &'static str) -> Result<Mirrored, Error> {
     let mut mirrored = Vec::with_capacity(3);
-    mirrored.push((PROTOCOL_VERSION, value("the revision", revision)?));
-    mirrored.push((METHOD, HeaderValue::from_static(request.method)));
+    mirrored.push((PROTOCOL_VERSION, fixed("the revision", revision)?));
+    mirrored.push((METHOD, fixed("the method", request.method)?));
     if let Some(name) = name {
         mirrored.push((NAME, value("the name", &encode(name))?));
     }
@@ -34,5 +34,14 @@ pub(crate) fn mirror(http: &mut Request<Bytes>, mirrored: &Mirrored) {
 
 /// Parses the value of a header.
 pub(crate) fn value(what: &str, text: &str) -> Result<HeaderValue, Error> {
-    text.parse().map_err(|_| Error::new(ErrorKind::Config, format!("{what} cannot be sent in a header")))
+    text.parse().map_err(|_| unfit(what))
+}
+
+/// Checks a value that the program has, and does not copy it.
+fn fixed(what: &str, text: &'static str) -> Result<HeaderValue, Error> {
+    HeaderValue::from_maybe_shared(Bytes::from_static(text.as_bytes())).map_err(|_| unfit(what))
+}
+
+fn unfit(what: &str) -> Error {
+    Error::new(ErrorKind::Config, format!("{what} cannot be sent in a header"))
 }

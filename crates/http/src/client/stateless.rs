@@ -22,7 +22,7 @@ impl Shared {
     pub(crate) async fn stateless(
         self: &Arc<Self>,
         request: &Outgoing,
-        revision: &str,
+        revision: &'static str,
         key: i64,
     ) -> Result<Answer, Error> {
         if request.method == Discover::METHOD && self.recall_greeting() {
@@ -61,7 +61,7 @@ impl Shared {
     }
 
     /// The headers that repeat parts of a request.
-    fn mirrored(&self, request: &Outgoing, name: Option<&str>, revision: &str) -> Result<Mirrored, Error> {
+    fn mirrored(&self, request: &Outgoing, name: Option<&str>, revision: &'static str) -> Result<Mirrored, Error> {
         let mut mirrored = mirrored(request, name, revision)?;
         if let Some(name) = name.filter(|_| request.method == CallTool::METHOD) {
             self.tools.add_mirrored(&mut mirrored, name, request)?;
@@ -104,7 +104,7 @@ impl Shared {
     }
 
     /// Requests the whole list of tools again.
-    async fn learn_tools(self: &Arc<Self>, revision: &str) -> Result<(), Error> {
+    async fn learn_tools(self: &Arc<Self>, revision: &'static str) -> Result<(), Error> {
         let Some(dialect) = self.router.dialect() else { return Ok(()) };
         let mut params = ListToolsParams::new();
         for _ in 0..Self::PAGES {

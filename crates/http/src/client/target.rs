@@ -105,7 +105,7 @@ impl HttpTarget {
             Some(authorization) => authorization.authorize(&self.url, client)?,
             None => client,
         };
-        Ok(Address { uri, private: self.headers.clone(), client, eras: self.eras.clone() })
+        Ok(Address::new(uri, self.headers.clone(), client, self.eras.clone()))
     }
 }
 
