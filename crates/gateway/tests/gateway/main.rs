@@ -1,6 +1,7 @@
 //! Gateways over servers on the loopback interface.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
+#![expect(clippy::print_stdout, reason = "figures of acceptance tests, to be quoted")]
 
 mod hygiene;
 mod kit;

@@ -1,6 +1,7 @@
 //! A host with several servers, in every revision downstream and in both eras upstream.
 
 #![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
+#![expect(clippy::print_stdout, reason = "figures of acceptance tests, to be quoted")]
 
 mod attacks;
 mod changes;
