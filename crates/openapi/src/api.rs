@@ -175,12 +175,12 @@ impl OpenApi {
     /// have, or TLS cannot be set up.
     pub fn into_server(self) -> Result<Server, SpecError> {
         let (operations, skipped) = self.operations();
-        for skipped in &skipped {
-            tracing::warn!("{} {} is not served: {}", skipped.method, skipped.path, skipped.reason);
-        }
         if operations.is_empty() {
             let reason = skipped.first().map_or("the filters select none".to_owned(), |first| first.reason.clone());
             return Err(SpecError::new(format!("no operation can be served: {reason}")));
+        }
+        for skipped in &skipped {
+            tracing::warn!("{} {} is not served: {}", skipped.method, skipped.path, skipped.reason);
         }
         if operations.len() > Self::MOST {
             let (count, most) = (operations.len(), Self::MOST);
