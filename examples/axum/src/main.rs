@@ -31,6 +31,7 @@ async fn main() -> couplet::Result<()> {
         let signal = async move {
             let _ = stopped.await;
             // Ends open streams, which axum would wait for; running calls finish.
+            // With tasks or idempotency keys, also await `endpoint.drain(..)` before the process exits.
             endpoint.shut_down();
         };
         axum::serve(listener, app).with_graceful_shutdown(signal).await

@@ -124,6 +124,7 @@ pub trait Service: Send + Sync + 'static {
     ///
     /// A transport runs the future while it drains its connections, and for what these leave behind once more. It completes
     /// when nothing is left; after `grace` it gives up what is, and completes within seconds.
+    /// A service that several transports serve is drained by each of them that is shut down.
     fn drain(&self, grace: Duration) -> Option<BoxFuture<'static, ()>> {
         let _ = grace;
         None
