@@ -420,7 +420,7 @@ impl Params {
     /// If the text is not an object, or has a duplicate key.
     pub fn from_text(text: JsonText) -> Result<Self, Fault> {
         let places = {
-            let mut scanner = Scanner::new(text.as_str(), Bounds::default());
+            let mut scanner = Scanner::known(text.as_bytes(), Bounds::default());
             match scanner.peek() {
                 // The text was checked when it was made.
                 Some(b'{') => Places::skip(&mut scanner)?,

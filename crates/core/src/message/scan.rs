@@ -278,7 +278,12 @@ pub(crate) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str, bounds: Bounds) -> Self {
-        Self { text: text.as_bytes(), pos: 0, nodes: 0, bounds }
+        Self::known(text.as_bytes(), bounds)
+    }
+
+    /// A pass over bytes that are known to be UTF-8.
+    pub(crate) fn known(text: &'a [u8], bounds: Bounds) -> Self {
+        Self { text, pos: 0, nodes: 0, bounds }
     }
 
     pub(crate) fn text(&self) -> &'a [u8] {
