@@ -4,6 +4,7 @@ import { badge, button, div, h, para, span } from "./dom.js";
 import { Draft } from "./draft.js";
 import { contentBlock, data } from "./content.js";
 import { editor } from "./editor.js";
+import { Raw } from "./json.js";
 import { settings } from "./settings.js";
 
 /** Answers the requests that the settings answer. @param {Record<string, any>} requests */
@@ -65,7 +66,7 @@ function formQuestion(params, answer) {
 	const edit = editor(draft, "The answer");
 	const accept = () => {
 		if (!edit.check()) return;
-		answer({ action: "accept", content: JSON.parse(draft.text) });
+		answer({ action: "accept", content: new Raw(draft.text.trim() || "{}") });
 	};
 	const element = div("",
 		para("question-text", String(params.message ?? "")),

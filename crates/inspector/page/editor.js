@@ -6,9 +6,8 @@ import { Form } from "./form.js";
 /** Creates the editor of a draft. @param {Draft} draft @param {string} label */
 export function editor(draft, label) {
 	const form = new Form(draft);
-	const area = h("textarea", { class: "json-text mono", spellcheck: false, "aria-label": `${label} as JSON`, value: draft.text });
+	const area = h("textarea", { class: "json-text mono", spellcheck: false, "aria-label": `${label} as JSON`, value: draft.text, oninput: () => draft.replace(area.value) });
 	const verdict = h("div", { class: "verdict", role: "status" });
-	area.addEventListener("input", () => draft.replace(area.value));
 	const sync = () => {
 		if (area.value !== draft.text) area.value = draft.text;
 		area.rows = Math.min(24, Math.max(4, draft.text.split("\n").length + 1));

@@ -74,10 +74,9 @@ export function numberField(place) {
 
 /** @param {Place} place @returns {Field} */
 export function booleanField(place) {
-	const control = h("input", { id: place.id, type: "checkbox" });
+	const control = h("input", { id: place.id, type: "checkbox", onchange: () => put(place, String(control.checked)) });
 	const state = span("faint");
 	const clear = h("button", { type: "button", class: "link", onclick: () => put(place, null) }, "unset");
-	control.addEventListener("change", () => put(place, String(control.checked)));
 	return {
 		element: span("check", control, state, clear), control,
 		sync() {
@@ -92,10 +91,9 @@ export function booleanField(place) {
 /** @param {Place} place @returns {Field} */
 export function choiceField(place) {
 	const options = choices(place.schema) ?? [];
-	const control = h("select", { id: place.id },
+	const control = h("select", { id: place.id, onchange: () => put(place, control.value === "" ? null : JSON.stringify(options[Number(control.value)].value)) },
 		h("option", { value: "" }, place.required ? "choose…" : "not set"),
 		...options.map((option, i) => h("option", { value: String(i) }, option.label)));
-	control.addEventListener("change", () => put(place, control.value === "" ? null : JSON.stringify(options[Number(control.value)].value)));
 	return {
 		element: control, control,
 		sync() {

@@ -33,7 +33,7 @@ export const comparePanel = {
 		if (!session?.live) return { main: div("main-inner", empty("A comparison needs a live server.")) };
 		let tool = "";
 		const lists = ["tools/list", "resources/list", "prompts/list"];
-		const pick = h("select", { "aria-label": "Request" });
+		const pick = h("select", { "aria-label": "Request", onchange: () => go("compare", pick.value) });
 		const args = h("textarea", { rows: 3, class: "mono", "aria-label": "Arguments" });
 		const what = h("select", { "aria-label": "Part" }, h("option", null, "answers"), h("option", null, "requests"));
 		const out = div("");
@@ -41,7 +41,6 @@ export const comparePanel = {
 		let columns = null;
 		const draw = () => { if (columns) fill(out, table(columns, what.value === "requests")); };
 		what.addEventListener("change", draw);
-		pick.addEventListener("change", () => go("compare", pick.value));
 		const run = async () => {
 			const method = lists.includes(pick.value) ? pick.value : "tools/call";
 			fill(out, para("faint", "asking in every revision…"));

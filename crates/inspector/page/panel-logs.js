@@ -33,8 +33,7 @@ export const logsPanel = {
 		});
 		const search = h("input", { type: "search", placeholder: "search", "aria-label": "Search in the log", class: "short" });
 		const least = h("select", { "aria-label": "Least level shown" }, ...["all levels", ...LEVELS.slice(1), "stderr only"].map((one) => h("option", null, one)));
-		const wanted = h("select", { "aria-label": "Level that requests ask for" }, h("option", { value: "" }, "server's choice"), ...LEVELS.map((one) => h("option", { value: one, selected: settings.logLevel.value === one }, one)));
-		wanted.addEventListener("change", () => { settings.logLevel.value = wanted.value; });
+		const wanted = h("select", { "aria-label": "Level that requests ask for", onchange: () => { settings.logLevel.value = wanted.value; } }, h("option", { value: "" }, "server's choice"), ...LEVELS.map((one) => h("option", { value: one, selected: settings.logLevel.value === one }, one)));
 		const none = para("timeline-none faint", "Log messages and lines of the error output appear here. Ask for a level, then call a tool.");
 		const draw = perFrame(() => {
 			const from = LEVELS.indexOf(least.value);
