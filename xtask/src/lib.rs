@@ -104,7 +104,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "screenshots",
-        usage: "screenshots [folder]",
+        usage: "screenshots [--built] [folder]",
         what: "pictures of the inspector's panels, in light and dark, wide and narrow",
         run: browser::screenshots,
     },

@@ -15,8 +15,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let Some(program) = cdp::installed() else {
         return Err("there is no Chromium: install it, or set COUPLET_CHROMIUM".to_owned());
     };
-    build()?;
-    let folder = match arguments {
+    let (flags, folders): (Vec<_>, Vec<_>) = arguments.iter().partition(|word| *word == "--built");
+    if flags.is_empty() {
+        build()?;
+    }
+    let folder = match folders.as_slice() {
         [] => workspace::target()?.join("screenshots"),
         [folder] => folder.into(),
         _ => return Err("expected at most one folder".to_owned()),

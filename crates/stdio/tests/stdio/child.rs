@@ -7,7 +7,7 @@ use std::{
 };
 
 use couplet_core::{Connect, Connected, Error, ErrorKind, Limits, Transport};
-use couplet_stdio::{Command, Stderr, stdio};
+use couplet_stdio::{Command, Direction, Stderr, stdio};
 
 use crate::support::{Ears, Tools, answer, call, soon, until};
 
@@ -33,6 +33,27 @@ async fn failure(mut command: Command) -> (Error, Error) {
     let waiting = call(&*channel, "now");
     let driver = soon(driver).await.unwrap_err();
     (answer(waiting).await.unwrap_err(), driver)
+}
+
+#[tokio::test]
+async fn messages_are_observed_as_they_are_on_the_wire() {
+    let lines: Arc<std::sync::Mutex<Vec<(Direction, String)>>> = Arc::default();
+    let seen = lines.clone();
+    let server =
+        r#"read line; echo 'not a message'; printf '{ "jsonrpc": "2.0",  "id": 1, "result": {} }\n'; cat >/dev/null"#;
+    let mut command = script(server).on_message(move |direction, text| {
+        seen.lock().unwrap().push((direction, String::from_utf8_lossy(text).into_owned()));
+    });
+    let Connected { channel, driver } = connect(&mut command).await;
+    let running = tokio::spawn(driver);
+    answer(call(&*channel, "now")).await.unwrap();
+    channel.close();
+    soon(running).await.unwrap().unwrap();
+    let lines = lines.lock().unwrap();
+    let [(Direction::Sent, sent), rest @ ..] = &lines[..] else { panic!("{lines:?}") };
+    assert!(sent.starts_with('{') && sent.contains("tools/call") && !sent.contains('\n'), "{sent}");
+    let received = ["not a message", r#"{ "jsonrpc": "2.0",  "id": 1, "result": {} }"#];
+    assert_eq!(rest, received.map(|line| (Direction::Received, line.to_owned())));
 }
 
 /// Waits for the first line of standard error, which is the id of a process.
