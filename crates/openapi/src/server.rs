@@ -142,12 +142,10 @@ struct Template {
 impl Template {
     /// Returns the template of a `GET` operation whose parameters all fit into a URI.
     fn of(server: &str, operation: &Operation) -> Option<Self> {
-        let is_plain = |place| matches!(place, Place::Path | Place::Query);
-        let fits = operation.parameters.iter().filter(|p| p.fixed.is_none()).all(|parameter| {
-            let is_query = parameter.place == Place::Query;
-            let has_value = parameter.values != Values::Json && is_single(operation, &parameter.argument);
-            is_plain(parameter.place) && has_value && !(is_query && parameter.required) || !parameter.required
-        });
+        // A variable of a query may be absent, so a required parameter cannot be one.
+        let mut required = operation.parameters.iter().filter(|p| p.fixed.is_none() && p.required);
+        let fits =
+            required.all(|p| p.place == Place::Path && p.values != Values::Json && is_single(operation, &p.argument));
         if operation.method != Method::GET || operation.body.is_some() || !fits || operation.path.contains(['?', '#']) {
             return None;
         }
@@ -159,7 +157,7 @@ impl Template {
             let is_new = variables.insert(variable.clone(), parameter.argument.clone()).is_none();
             match parameter.place {
                 Place::Path if is_new => {
-                    path = path.replace(&format!("{{{}}}", parameter.name), &format!("{{{variable}}}"))
+                    path = path.replace(&format!("{{{}}}", parameter.name), &format!("{{{variable}}}"));
                 }
                 Place::Query if is_new && is_single(operation, &parameter.argument) => query.push(variable),
                 _ if parameter.required => return None,

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::{
-    Operation, Place,
+    Operation, Place, Requirement,
     describe::{description, title},
     inputs::Sources,
     names,
@@ -185,7 +185,7 @@ fn variables(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the alternatives of schemes that an operation needs; `None` if the document says nothing.
-fn security(document: &Document, operation: &Value) -> Option<Vec<Vec<(String, Vec<String>)>>> {
+fn security(document: &Document, operation: &Value) -> Option<Vec<Requirement>> {
     let listed = operation.get("security").or_else(|| Some(document.member("security"))).filter(|s| s.is_array())?;
     let scopes = |list: &Value| items(list).filter_map(Value::as_str).map(str::to_owned).collect();
     let all = |one: &Value| members(one).map(|(name, list)| (name.to_owned(), scopes(list))).collect();

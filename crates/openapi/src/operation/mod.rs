@@ -19,6 +19,9 @@ pub(crate) use parameter::{Parameter, Place, Style, Values};
 pub(crate) use responses::{Expected, is_json};
 pub(crate) use servers::{Base, ServerSettings};
 
+/// The security schemes that a request needs together, each with its scopes.
+pub(crate) type Requirement = Vec<(String, Vec<String>)>;
+
 /// An operation of an API: one method of one path, with the tool that it becomes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -47,8 +50,8 @@ pub struct Operation {
     pub(crate) expected: Expected,
     /// Names of query parameters that only the configuration sets.
     pub(crate) reserved: Vec<String>,
-    /// The alternatives of security schemes; all schemes of one alternative are needed. Each has its scopes.
-    pub(crate) security: Option<Vec<Vec<(String, Vec<String>)>>>,
+    /// The alternatives of security schemes; `None` if the document says nothing.
+    pub(crate) security: Option<Vec<Requirement>>,
 }
 
 impl Operation {

@@ -1,3 +1,5 @@
+//! Each style, body and hostile value.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Schemas as they are in documents, and as tools have them.
+
 use serde_json::json;
 
 use super::*;
