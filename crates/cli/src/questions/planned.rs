@@ -32,10 +32,10 @@ pub(crate) enum Reply {
 
 /// The replies for the call that is running.
 #[derive(Debug, Default)]
-pub(crate) struct Plan(Mutex<State>);
+pub(crate) struct Plan(Mutex<PlanState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct PlanState {
     replies: Vec<Planned>,
     /// What went wrong.
     problems: Vec<String>,
@@ -44,12 +44,12 @@ struct State {
 impl Plan {
     /// Starts a call.
     pub(crate) fn start(&self, replies: Vec<Planned>) {
-        *lock(&self.0) = State { replies, problems: Vec::new() };
+        *lock(&self.0) = PlanState { replies, problems: Vec::new() };
     }
 
     /// Ends a call, and returns what went wrong: requests without a reply, and replies without a request.
     pub(crate) fn finish(&self) -> Vec<String> {
-        let State { replies, mut problems } = std::mem::take(&mut *lock(&self.0));
+        let PlanState { replies, mut problems } = std::mem::take(&mut *lock(&self.0));
         problems.extend(replies.iter().map(|unused| {
             let reply = match &unused.reply {
                 Reply::Form(content) => format!("`content = {content}`"),

@@ -2,7 +2,7 @@
 
 use couplet::types::ElicitAction;
 
-use super::node::{Entry, Invalid, Node, get};
+use super::node::{Invalid, Member, Node, get};
 use crate::questions::{Planned, Reply};
 
 const KEYS: &[&str] = &["content", "action", "text", "message"];
@@ -13,8 +13,8 @@ pub(super) fn parse(node: &Node) -> Result<Vec<Planned>, Invalid> {
 
 fn one(node: &Node) -> Result<Planned, Invalid> {
     let entries = node.table_of("an answer", KEYS)?;
-    let kinds: Vec<&Entry> = entries.iter().filter(|entry| entry.key != "message").collect();
-    let [Entry { key, value, .. }] = kinds.as_slice() else {
+    let kinds: Vec<&Member> = entries.iter().filter(|entry| entry.key != "message").collect();
+    let [Member { key, value, .. }] = kinds.as_slice() else {
         return Err(Invalid::new(node.line, "an answer has one of `content`, `action` and `text`"));
     };
     let reply = match key.as_str() {

@@ -15,7 +15,7 @@ use super::{
     answers,
     expect::Expect,
     matcher::regex,
-    node::{Entry, Invalid, Node, NodeKind, get},
+    node::{Invalid, Member, Node, NodeKind, get},
     snapshot::file_name,
     values::names,
 };
@@ -185,9 +185,9 @@ impl Call {
 
 impl Action {
     /// Parses the request, and describes it: `tool add`.
-    fn parse(node: &Node, entries: &[Entry]) -> Result<(String, Self), Invalid> {
-        let given: Vec<&Entry> = entries.iter().filter(|entry| ACTIONS.contains(&entry.key.as_str())).collect();
-        let [Entry { key, value, .. }] = given.as_slice() else {
+    fn parse(node: &Node, entries: &[Member]) -> Result<(String, Self), Invalid> {
+        let given: Vec<&Member> = entries.iter().filter(|entry| ACTIONS.contains(&entry.key.as_str())).collect();
+        let [Member { key, value, .. }] = given.as_slice() else {
             let found = if given.is_empty() { "none of them" } else { "several" };
             return Err(Invalid::new(
                 node.line,
@@ -225,7 +225,8 @@ fn members(key: &str, node: &Node) -> Result<Value, Invalid> {
     let NodeKind::Scalar(Value::String(text)) = &node.kind else {
         return node.table(&format!("`{key}`")).map(|_| node.to_json());
     };
-    let wrong = |why: String| Invalid::new(node.line, format!("`{key}` is a table or a string with a JSON object: {why}"));
+    let wrong =
+        |why: String| Invalid::new(node.line, format!("`{key}` is a table or a string with a JSON object: {why}"));
     match serde_json::from_str(text) {
         Ok(Value::Object(members)) => Ok(Value::Object(members)),
         Ok(_) => Err(wrong("this is another value".to_owned())),
@@ -244,7 +245,7 @@ impl Save {
                 }
             }
         };
-        let one = |Entry { key, line, value }: &Entry| {
+        let one = |Member { key, line, value }: &Member| {
             if key.contains(['}', ':']) {
                 return Err(Invalid::new(*line, format!("`{key}` cannot be the name of a saved value")));
             }
@@ -330,7 +331,7 @@ fn used(node: &Node, found: &mut Vec<(usize, String)>) {
 
 fn pairs(node: &Node, key: &str) -> Result<Vec<(String, String)>, Invalid> {
     let pair =
-        |entry: &Entry| Ok((entry.key.clone(), entry.value.string(&format!("`{key}.{}`", entry.key))?.to_owned()));
+        |entry: &Member| Ok((entry.key.clone(), entry.value.string(&format!("`{key}.{}`", entry.key))?.to_owned()));
     node.table(&format!("`{key}`"))?.iter().map(pair).collect()
 }
 

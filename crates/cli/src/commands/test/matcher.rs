@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     mismatch::Mismatch,
-    node::{Entry, Invalid, Node, NodeKind},
+    node::{Invalid, Member, Node, NodeKind},
     values::Values,
 };
 
@@ -50,7 +50,7 @@ impl Matcher {
 
     /// Parses a table of JSON pointers and matchers.
     pub(super) fn parse_pointers(node: &Node, folder: &Path) -> Result<Vec<(String, Self)>, Invalid> {
-        let one = |Entry { key, line, value }: &Entry| {
+        let one = |Member { key, line, value }: &Member| {
             if !(key.is_empty() || key.starts_with('/')) {
                 return Err(Invalid::new(*line, format!("`{key}` is not a JSON pointer")).hint("it starts with /"));
             }
@@ -98,7 +98,7 @@ pub(super) fn schema(node: &Node, folder: &Path) -> Result<Schema, Invalid> {
 }
 
 impl Check {
-    fn parse(Entry { key, line, value }: &Entry, what: &str, folder: &Path) -> Result<Self, Invalid> {
+    fn parse(Member { key, line, value }: &Member, what: &str, folder: &Path) -> Result<Self, Invalid> {
         let name = format!("`{key}`");
         Ok(match key.as_str() {
             "equals" => Self::Equals(value.to_json()),

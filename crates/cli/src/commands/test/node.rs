@@ -35,12 +35,12 @@ pub(super) enum NodeKind {
     /// A string, number, boolean or date.
     Scalar(Value),
     Array(Vec<Node>),
-    Table(Vec<Entry>),
+    Table(Vec<Member>),
 }
 
 /// A key of a table and its value.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct Member {
     pub(super) key: String,
     pub(super) line: usize,
     pub(super) value: Node,
@@ -103,7 +103,7 @@ impl Node {
     }
 
     /// Returns the entries of a table.
-    pub(super) fn table(&self, what: &str) -> Result<&[Entry], Invalid> {
+    pub(super) fn table(&self, what: &str) -> Result<&[Member], Invalid> {
         match &self.kind {
             NodeKind::Table(entries) => Ok(entries),
             _ => Err(self.expected(what, "a table")),
@@ -111,11 +111,11 @@ impl Node {
     }
 
     /// Returns the entries of a table that has only these keys.
-    pub(super) fn table_of(&self, what: &str, keys: &[&str]) -> Result<&[Entry], Invalid> {
+    pub(super) fn table_of(&self, what: &str, keys: &[&str]) -> Result<&[Member], Invalid> {
         let entries = self.table(what)?;
         match entries.iter().find(|entry| !keys.contains(&entry.key.as_str())) {
             None => Ok(entries),
-            Some(Entry { key, line, .. }) => {
+            Some(Member { key, line, .. }) => {
                 let unknown = Invalid::new(*line, format!("unknown key `{key}` in {what}"));
                 Err(unknown.hint(match nearest(key, keys.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
@@ -169,15 +169,15 @@ impl Node {
 }
 
 /// Returns the value of a key.
-pub(super) fn get<'a>(entries: &'a [Entry], key: &str) -> Option<&'a Node> {
+pub(super) fn get<'a>(entries: &'a [Member], key: &str) -> Option<&'a Node> {
     entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
 }
 
-fn entries(table: &dyn TableLike, text: &str, line: usize) -> Vec<Entry> {
+fn entries(table: &dyn TableLike, text: &str, line: usize) -> Vec<Member> {
     let entry = |(key, item): (&str, &Item)| {
         let span = table.key(key).and_then(Key::span);
         let line = span.map_or(line, |span| line_at(text, span.start));
-        Entry { key: key.to_owned(), line, value: Node::of(item, text, line) }
+        Member { key: key.to_owned(), line, value: Node::of(item, text, line) }
     };
     table.iter().map(entry).collect()
 }
