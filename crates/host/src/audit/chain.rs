@@ -1,7 +1,8 @@
 //! The chain of lines: each has the hash of the one before it.
 
-use hmac_sha256::{HMAC, Hash};
+use hmac_sha256::HMAC;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::names::hex;
 
@@ -36,9 +37,10 @@ impl Head {
     }
 }
 
-/// The hash of a line, without its line break.
+/// The hash of a line, without its line break. It is computed for each call, with the instructions that processors have
+/// for it.
 pub(super) fn hash(line: &[u8]) -> String {
-    hex(&Hash::hash(line))
+    hex(&Sha256::digest(line))
 }
 
 /// The members that each line begins with.

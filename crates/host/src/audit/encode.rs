@@ -2,14 +2,13 @@
 
 use std::{io, time::Duration};
 
-use hmac_sha256::HMAC;
 use serde::Serialize;
 use serde_json::{
     Serializer, Value,
     ser::{CompactFormatter, Formatter},
 };
 
-use super::{Arguments, Outcome, Record, redact::redacted, shape::shape};
+use super::{Arguments, Outcome, Record, keyed::Keyed, redact::redacted, shape::shape};
 use crate::{
     names::{Kind, hex},
     pins,
@@ -93,7 +92,7 @@ struct Body<'a> {
 /// The settings of the format.
 pub(super) struct Format {
     pub(super) arguments: Arguments,
-    pub(super) key: [u8; 32],
+    pub(super) key: Keyed,
     pub(super) replica: Option<String>,
 }
 
@@ -152,7 +151,7 @@ impl Format {
     /// The digest of arguments: the same for equal ones, whatever their spelling is.
     fn digest(&self, arguments: &str) -> String {
         let text = pins::canonical_text(arguments).unwrap_or_else(|| arguments.to_owned());
-        hex(&HMAC::mac(text, self.key)[..DIGEST])
+        hex(&self.key.mac(text.as_bytes())[..DIGEST])
     }
 }
 

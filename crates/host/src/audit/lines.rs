@@ -16,6 +16,7 @@ use super::{
     AuditError, AuditSink, Record,
     encode::{Event, Format},
     file::LogFile,
+    keyed::Keyed,
     writer::{Command, Shared, Writer},
 };
 
@@ -137,7 +138,7 @@ impl JsonLines {
         let shared = Arc::new(Shared::default());
         let mut writer = Writer {
             file,
-            format: Format { arguments: options.arguments, key, replica: options.replica },
+            format: Format { arguments: options.arguments, key: Keyed::new(&key), replica: options.replica },
             key: options.key,
             rotate: options.rotate,
             files: options.files,

@@ -9,6 +9,7 @@
 mod chain;
 mod encode;
 mod file;
+mod keyed;
 mod lines;
 mod record;
 mod redact;
