@@ -38,6 +38,8 @@ const VARIABLE: &str = "COUPLET_OPENAPI_DOCUMENTS";
 #[tokio::test]
 #[expect(clippy::print_stderr, reason = "the table is what a reader of this test wants")]
 async fn real_documents_become_tools_that_hosts_accept() {
+    let wrong = r#"{ "tools": [{ "name": "a.b", "inputSchema": { "type": "object", "properties": {} } }] }"#;
+    assert_eq!(found(wrong).len(), 1, "lint finds what is wrong");
     let Some(folder) = std::env::var_os(VARIABLE) else {
         return skipped("`cargo xtask openapi` fetches the documents");
     };
