@@ -55,12 +55,14 @@ impl Row {
     pub(super) fn new(peer: &'static Peer, role: Role, transport: Transport, offer: &'static str) -> Self {
         let mut row =
             Self { peer, role, transport, offer, plan: Plan::default(), outcome: Outcome::failed("it did not run") };
-        let era = Era::of(row.expected());
-        row.plan = match role {
+        let revision = row.expected();
+        let era = Era::of(revision);
+        let plan = match role {
             Role::Client => Plan::new((peer.name, era), (OURS, era), transport),
             Role::Server => Plan::new((OURS, era), (peer.name, era), transport).without_events(peer.name),
             Role::Issuer => Plan { steps: LOGIN.to_vec(), ..Plan::default() },
         };
+        row.plan = plan.in_revision(revision);
         row
     }
 

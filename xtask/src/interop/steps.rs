@@ -24,6 +24,9 @@ pub(super) const REPEATED: [&str; 2] = ["mark", "confirm"];
 /// What is seen from outside when a client with a session ends.
 pub(super) const DELETE: &str = "delete";
 
+/// The revisions before there were tasks.
+const WITHOUT_TASKS: [&str; 3] = ["2024-11-05", "2025-03-26", "2025-06-18"];
+
 /// How revisions connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Era {
@@ -124,6 +127,15 @@ impl Plan {
         self
     }
 
+    /// The same plan without what a revision does not have.
+    pub(super) fn in_revision(mut self, revision: &str) -> Self {
+        if WITHOUT_TASKS.contains(&revision) && self.steps.contains(&"task") {
+            self.steps.retain(|step| *step != "task");
+            self.absent.push(("task", format!("{revision}: there are no tasks")));
+        }
+        self
+    }
+
     /// The plan of a client that repeats its steps, while replicas are only rolled or not.
     pub(super) fn repeated(mut self, client: &str, is_rolled: bool) -> Self {
         // This client does not go on after a notification that was not accepted.
@@ -210,6 +222,13 @@ mod tests {
         assert_eq!(left_out(&plan(Era::Sessions, Era::Sessions)), "all");
         assert_eq!(left_out(&plan(Era::Sessions, Era::Stateless)), "-task");
         assert!(not_offered([plan(Era::Sessions, Era::Stateless)].iter()).contains("not converted"));
+    }
+
+    #[test]
+    fn a_step_needs_a_revision_that_has_it() {
+        let plan = || Plan::new(("ts-v1", Era::Sessions), ("couplet", Era::Sessions), Transport::Http);
+        assert_eq!(left_out(&plan().in_revision("2025-06-18")), "-task");
+        assert_eq!(plan().in_revision("2025-11-25"), plan());
     }
 
     #[test]
