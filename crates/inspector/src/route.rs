@@ -34,7 +34,7 @@ async fn mcp(inspector: &Inspector, request: Request<Incoming>, id: &str) -> Res
     let Some(target) = inspector.target(id) else {
         return failed(StatusCode::NOT_FOUND, &format!("there is no target `{id}`"));
     };
-    match target.mounted() {
+    match target.mounted_soon().await {
         Some(mounted) => {
             let mut response = mounted.respond(request).await;
             add(&mut response, page::common_headers());

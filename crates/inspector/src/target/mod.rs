@@ -8,12 +8,13 @@ mod watch;
 use std::{
     fmt,
     sync::{Arc, Mutex, Weak},
+    time::Duration,
 };
 
 use couplet_core::{Service, sync::lock};
 use couplet_types::ProtocolVersion;
 use serde_json::value::to_raw_value;
-use tokio::task::JoinHandle;
+use tokio::{sync::Notify, task::JoinHandle, time::timeout};
 
 pub use passive::PassiveTarget;
 pub(crate) use state::{Phase, TargetState, asked, asked_name};
@@ -34,6 +35,7 @@ pub(crate) struct Target {
     state: Mutex<TargetState>,
     watch: Mutex<watch::Watch>,
     link: Mutex<Link>,
+    changed: Notify,
 }
 
 /// The connection to a server.
@@ -59,6 +61,7 @@ impl Target {
             state: Mutex::new(state),
             watch: Mutex::default(),
             link: Mutex::default(),
+            changed: Notify::new(),
         })
     }
 
@@ -94,10 +97,30 @@ impl Target {
         lock(&self.link).mounted.clone()
     }
 
+    /// Returns the endpoint in front of the server, and waits for it while a connection is being opened. `None` if there is
+    /// none by then.
+    pub(crate) async fn mounted_soon(&self) -> Option<Arc<dyn Mounted>> {
+        const WAIT: Duration = Duration::from_secs(10);
+        let wait = async {
+            loop {
+                let changed = self.changed.notified();
+                if let Some(mounted) = self.mounted() {
+                    return Some(mounted);
+                }
+                if lock(&self.state).phase != Phase::Connecting {
+                    return None;
+                }
+                changed.await;
+            }
+        };
+        timeout(WAIT, wait).await.ok().flatten()
+    }
+
     fn mount(&self, mount: &Mount, service: Option<Arc<dyn Service>>) {
         let mounted = service.map(|service| mount(service));
         let before = std::mem::replace(&mut lock(&self.link).mounted, mounted);
         before.inspect(|before| before.shut_down());
+        self.changed.notify_waiters();
     }
 
     /// Returns the state as it is now.
@@ -113,6 +136,7 @@ impl Target {
         if let Ok(state) = to_raw_value(&self.state()) {
             self.feed.add(&self.id, Happening::State(state));
         }
+        self.changed.notify_waiters();
     }
 
     /// Returns a tap whose reports go to the feed.

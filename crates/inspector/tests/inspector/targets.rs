@@ -31,6 +31,18 @@ async fn a_target_is_called_in_every_revision() {
     assert!(wrong.text().await.contains("there is no revision `1999-01-01`"));
 }
 
+/// A page calls as soon as it has asked for another revision.
+#[tokio::test]
+async fn a_call_waits_for_the_connection() {
+    let kit = Kit::new().await;
+    kit.inspector.add(Local::new(), None);
+    for version in ProtocolVersion::ALL {
+        kit.json("POST", "/api/targets/t1/connect", json!({ "revision": version.as_str() })).await;
+        let answer = kit.call("echo", json!({ "text": "at once" })).await.json().await;
+        assert_eq!(answer["result"]["content"][0]["text"], "at once", "{version}: {answer}");
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_dies_is_shown_so_and_comes_back() {
     let kit = Kit::new().await;
