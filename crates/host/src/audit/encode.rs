@@ -108,7 +108,7 @@ impl Format {
     }
 
     fn line<T: Serialize>(&self, out: &mut Vec<u8>, seq: u64, prev: &str, millis: u64, body: T) {
-        let line = Line { seq, prev, time: time(millis), replica: self.replica.as_deref(), body };
+        let line = Line { seq, prev, time: pins::time::format_millis(millis), replica: self.replica.as_deref(), body };
         // All of it is plain data, and a vector does not fail.
         let _ = line.serialize(&mut Serializer::with_formatter(out, Ascii(CompactFormatter)));
     }
@@ -193,11 +193,6 @@ fn truncated(text: &str) -> String {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
     }
-}
-
-fn time(millis: u64) -> String {
-    let seconds = pins::time::format(millis / 1000);
-    format!("{}.{:03}Z", seconds.trim_end_matches('Z'), millis % 1000)
 }
 
 /// Writes strings in printable ASCII, so that no character of a peer acts on a terminal or begins a line.

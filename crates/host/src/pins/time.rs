@@ -2,9 +2,42 @@
 
 /// Writes seconds since the Unix epoch: `2026-11-17T12:00:00Z`.
 pub(crate) fn format(seconds: u64) -> String {
+    let mut text = second(seconds);
+    text.push('Z');
+    text
+}
+
+/// The same with milliseconds: `2026-11-17T12:00:00.000Z`.
+pub(crate) fn format_millis(millis: u64) -> String {
+    let mut text = second(millis / 1000);
+    text.push('.');
+    pad(&mut text, millis % 1000, 3);
+    text.push('Z');
+    text
+}
+
+/// A time without its zone.
+fn second(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date(days);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+    let mut text = String::with_capacity(24);
+    pad(&mut text, year, 4);
+    for (mark, number) in [('-', month), ('-', day), ('T', rest / 3600), (':', rest / 60 % 60), (':', rest % 60)] {
+        text.push(mark);
+        pad(&mut text, number, 2);
+    }
+    text
+}
+
+/// Appends a number with at least `width` digits. It is called for each line of an audit log, so it does not format.
+fn pad(text: &mut String, number: u64, width: u32) {
+    if number >= 10_u64.pow(width) {
+        return text.push_str(&number.to_string());
+    }
+    for place in (0..width).rev() {
+        let digit = (number / 10_u64.pow(place) % 10) as u8;
+        text.push(char::from(b'0' + digit));
+    }
 }
 
 /// Parses exactly the format that [`format`] writes.
@@ -58,6 +91,7 @@ mod tests {
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
             assert_eq!(format(seconds), text);
+            assert_eq!(format_millis(seconds * 1000 + 45), format!("{}.045Z", text.trim_end_matches('Z')));
             assert_eq!(parse(text), Some(seconds), "{text}");
         }
         for wrong in [
