@@ -52,10 +52,11 @@ function build() {
     const about = { name: 'interop', version: '1.0.0' };
     const server = new McpServer(about, { capabilities, taskStore, taskMessageQueue });
     let looking;
+    server.server.onclose = () => clearInterval(looking);
     server.server.setRequestHandler(SubscribeRequestSchema, () => {
         let known = changes();
         const look = async () => {
-            if (changes() > known) {
+            if (server.isConnected() && changes() > known) {
                 known = changes();
                 await server.server.sendResourceUpdated({ uri: GREETING });
             }
