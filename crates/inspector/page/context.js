@@ -69,13 +69,17 @@ export class Context {
 
 	/** Adds a target and selects it. @param {string} target @param {string} [revision] */
 	async add(target, revision = "auto") {
-		const session = this.take(await post("api/targets", { target, revision }));
+		const added = await post("api/targets", { target, revision });
+		// The feed may have said more of it already.
+		const session = this.sessions.value.find((one) => one.id === added.id) ?? this.take(added);
 		if (session) this.select(session);
 	}
 
 	/** @param {Session} session @param {string} revision */
 	async reconnect(session, revision) {
-		session.update(await post(`${session.path}/connect`, { revision }));
+		session.update({ ...session.info.value, state: "connecting", detail: "connecting", asked: revision, revision: null });
+		// What follows is in the feed, which may be ahead of the answer.
+		await post(`${session.path}/connect`, { revision });
 	}
 
 	/** @param {Session} session */

@@ -429,6 +429,7 @@ impl State {
     }
 
     /// Whether a request has no answer yet, or its answer is not stored yet.
+    #[cfg(feature = "listen")]
     pub(crate) fn has_calls(&self) -> bool {
         !self.closed && (!self.lines.is_empty() || !self.inbox.is_empty() || self.finishing.is_some())
     }

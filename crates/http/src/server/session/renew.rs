@@ -155,6 +155,7 @@ impl Endpoint {
 
     /// Waits until no call runs in a session that another replica can take over. A client that lost its connection resumes
     /// the stream of a call there, and finds the answer if the call has finished.
+    #[cfg(feature = "listen")]
     pub(crate) async fn finish_calls(&self) {
         let is_busy = |live: &Arc<LiveSession>| lock(&live.state).has_calls();
         while self.config.shared.is_some() && self.state.sessions.all().iter().any(is_busy) {
