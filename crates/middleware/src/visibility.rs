@@ -1,9 +1,9 @@
 //! What a caller sees, and what a caller may call: one rule for both.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use couplet_core::{
-    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Reply, ResultBody, Service,
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Metric, Reply, ResultBody, Service,
     http::headers::ParamHeader, message::Params,
 };
 use couplet_server::IntoService;
@@ -284,6 +284,14 @@ impl Service for Visibility {
 
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         self.service.background()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.service.metrics()
+    }
+
+    fn drain(&self, grace: Duration) -> Option<BoxFuture<'static, ()>> {
+        self.service.drain(grace)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Visibility: lists and calls never disagree.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use couplet_client::Client;
-use couplet_core::{Caller, Service};
+use couplet_core::{Caller, Metric, Service};
 use couplet_middleware::{Item, Tags, Visibility};
 use couplet_server::{
-    Ctx, Server,
+    Ctx, Extension, Server,
     extract::{Args, Path},
     prompt, resource, tool,
 };
@@ -196,4 +196,15 @@ fn an_authenticated_caller_has_tags_without_a_session() {
         assert!(ada.call("m_delete", json!({})).await.is_ok());
         assert!(bob.call("m_delete", json!({})).await.is_err());
     });
+}
+
+/// What operators see and what a shutdown does is that of the server inside.
+#[test]
+fn metrics_and_shutdowns_reach_the_server() {
+    let extension = Extension::new("com.example/counted")
+        .metrics(|| vec![Metric::gauge("example_orders", "orders in progress", 3)])
+        .on_drain(|_| std::future::ready(()));
+    let visible = Visibility::new(server().extension(extension), |_: Option<&Caller>, _: Item<'_>| true);
+    assert_eq!(visible.metrics().len(), 1);
+    assert!(visible.drain(Duration::ZERO).is_some());
 }
