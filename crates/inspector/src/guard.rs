@@ -3,9 +3,9 @@
 //! A page of another site must not reach the inspector, also not by a name that it controls (DNS rebinding), so the
 //! host is checked for every request. Other users of the machine can connect, so everything but the page needs a token.
 
-use std::fmt::Write;
-
 use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
+
+use crate::page::hex;
 
 /// The names of this machine.
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
@@ -28,11 +28,7 @@ impl Guard {
     pub(crate) fn new(port: u16) -> Result<Self, getrandom::Error> {
         let mut random = [0; 16];
         getrandom::fill(&mut random)?;
-        let token = random.iter().fold(String::new(), |mut token, byte| {
-            let _ = write!(token, "{byte:02x}");
-            token
-        });
-        Ok(Self { port, token })
+        Ok(Self { port, token: hex(&random) })
     }
 
     pub(crate) fn token(&self) -> &str {

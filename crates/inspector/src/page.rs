@@ -125,11 +125,15 @@ pub(crate) fn content_type(name: &str) -> &'static str {
 
 pub(crate) fn etag(bytes: &[u8]) -> String {
     let digest = hmac_sha256::Hash::hash(bytes);
-    let hex = digest.iter().take(16).fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    format!("\"{hex}\"")
+    format!("\"{}\"", hex(&digest[..16]))
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]

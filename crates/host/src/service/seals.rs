@@ -1,11 +1,11 @@
 //! The ids that a view gives to clients: each belongs to a principal and a profile.
 
-use std::{fmt::Write, sync::Arc};
+use std::sync::Arc;
 
 use couplet_core::{Call, Sealer};
 
 use crate::{
-    names::{Kind, ServerId},
+    names::{Kind, ServerId, hex},
     pins::Digest,
 };
 
@@ -106,10 +106,7 @@ pub(crate) struct OpenedState {
 
 /// A digest of the arguments of a call.
 fn arguments(call: &Call) -> String {
-    Digest::of(call.arguments().as_bytes()).as_bytes()[..16].iter().fold(String::new(), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
+    hex(&Digest::of(call.arguments().as_bytes()).as_bytes()[..16])
 }
 
 /// The target of a call that has rounds.
