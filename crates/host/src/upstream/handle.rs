@@ -91,11 +91,6 @@ impl Upstream {
         self.shared().runs.borrow().clone()
     }
 
-    /// Returns the proxy of each run, as it changes; `None` between two runs.
-    pub fn runs(&self) -> watch::Receiver<Option<Proxy>> {
-        self.shared().runs.subscribe()
-    }
-
     /// Returns the lists as they were last fetched. It never waits.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.shared().catalog.borrow().clone()
