@@ -49,7 +49,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "full",
-        usage: "full [--base REV] [step..]",
+        usage: "full [--base REV] [--every-mutant] [step..]",
         what: "the release gate: checks that are too heavy for CI, or some of them",
         run: full::run,
     },

@@ -43,6 +43,8 @@ const STEPS: &[Step] = &[
 struct Options {
     /// The commit that `semver` compares with, instead of the last tag.
     base: Option<String>,
+    /// Every mutant, instead of a part of them.
+    every_mutant: bool,
 }
 
 /// The outcome of a step that did not fail.
@@ -117,6 +119,7 @@ fn read(arguments: &[String]) -> Result<(Options, Vec<&'static Step>), Failure> 
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
+            "--every-mutant" => options.every_mutant = true,
             "--base" => options.base = Some(arguments.next().ok_or("`--base` needs a commit or a tag")?.clone()),
             name if STEPS.iter().any(|(known, _)| *known == name) => names.push(name),
             other => {
@@ -160,6 +163,7 @@ mod tests {
         assert_eq!(chosen("semver deny").unwrap(), ["deny", "semver"]);
         assert!(chosen("denny").unwrap_err().contains("there is no step `denny`; there are deny, "));
         assert!(chosen("--base").unwrap_err().contains("needs a commit"));
+        assert!(read(&words("mutants --every-mutant")).unwrap().0.every_mutant);
         assert_eq!(read(&words("semver --base HEAD~3")).unwrap().0.base.as_deref(), Some("HEAD~3"));
     }
 

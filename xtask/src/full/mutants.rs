@@ -13,7 +13,10 @@ use crate::{
 /// How many of a hundred mutants the tests have to catch.
 const LEAST: usize = 80;
 
-pub(super) fn run(_: &Options) -> Result<Report, Failure> {
+/// One mutant in so many is tried, unless all of them are asked for: all take hours on two processors.
+const PARTS: usize = 16;
+
+pub(super) fn run(options: &Options) -> Result<Report, Failure> {
     let mut mutants = match tools::MUTANTS.command() {
         Ok(tool) => tool,
         Err(why) => return Ok(Report::not_run(why)),
@@ -23,6 +26,9 @@ pub(super) fn run(_: &Options) -> Result<Report, Failure> {
     // Each mutant is one change to a tree that is built already, and no debugger looks at it.
     mutants.envs([("CARGO_INCREMENTAL", "1"), ("CARGO_PROFILE_DEV_DEBUG", "0")]).env_remove("CARGO_TARGET_DIR");
     mutants.args(["--jobs", "2", "--no-shuffle", "--colors", "never", "--output"]).arg(&folder);
+    if !options.every_mutant {
+        mutants.args(["--sharding", "round-robin", "--shard", &format!("{}/{PARTS}", part()?)]);
+    }
     if capture(command("cargo").args(["nextest", "--version"])).is_ok() {
         mutants.args(["--test-tool", "nextest"]);
     }
@@ -37,6 +43,13 @@ pub(super) fn run(_: &Options) -> Result<Report, Failure> {
     } else {
         Ok(Report::found(counts.to_string()))
     }
+}
+
+/// The part that is this commit's turn: one commit is checked in the same way each time, the next one in another way.
+fn part() -> Result<usize, Failure> {
+    let commits = capture(command("git").args(["rev-list", "--count", "HEAD"]))?;
+    let commits: usize = commits.trim().parse().map_err(|e| format!("`git rev-list --count`: {e}"))?;
+    Ok(commits % PARTS)
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -130,8 +130,8 @@ impl Page {
         self.head(name, "counter", "MCP requests by method and outcome");
         for (method, count) in names().zip(&counts.methods) {
             for (outcome, label) in Outcome::ALL {
-                let labels = format_args!("method=\"{method}\",outcome=\"{label}\"");
-                self.sample(name, labels, &count.outcomes[outcome as usize]);
+                let count = &count.outcomes[outcome as usize];
+                self.sample(name, format_args!("method=\"{method}\",outcome=\"{label}\""), count);
             }
         }
         let name = "couplet_request_duration_seconds";
