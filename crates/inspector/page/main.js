@@ -1,6 +1,6 @@
 // The inspector's page.
 
-import { get, takeToken } from "./api.js";
+import { get, hasToken, takeToken } from "./api.js";
 import { Context } from "./context.js";
 import { fill, para } from "./dom.js";
 import { bindKeys } from "./keys.js";
@@ -18,6 +18,10 @@ if (root) start(root);
 /** @param {HTMLElement} root */
 async function start(root) {
 	let config;
+	const started = Date.now();
+	// Beside an endpoint there are no targets, and no token.
+	const targets = hasToken() ? get("api/targets") : undefined;
+	targets?.catch(() => {});
 	try {
 		config = await get("config.json");
 	} catch (error) {
@@ -29,6 +33,6 @@ async function start(root) {
 	fill(root, shell.element);
 	bindKeys(context, shell);
 	bindTasks(context);
-	await context.start();
+	await context.start(targets, started);
 	if (!context.sessions.value.length) shell.drawBar();
 }

@@ -100,13 +100,15 @@ export class Session {
 	/** Reads everything again after a connection. */
 	async connected() {
 		if (!this.live) return;
-		try {
-			this.discovered.value = (await this.client.request("server/discover", {})).result;
-		} catch {
-			this.discovered.value = null;
+		const isEndpoint = this.config.mode === "endpoint";
+		if (!isEndpoint) this.discovered.value = null;
+		const discovered = this.client.request("server/discover", {}).then(({ result }) => result, () => null).then((found) => { this.discovered.value = found; });
+		// The inspector knows the capabilities already.
+		if (isEndpoint) {
+			await discovered;
+			this.endpointInfo();
 		}
-		if (this.config.mode === "endpoint") this.endpointInfo();
-		await Promise.all(/** @type {ListName[]} */ (Object.keys(LISTS)).map((name) => this.load(name)));
+		await Promise.all([discovered, .../** @type {ListName[]} */ (Object.keys(LISTS)).map((name) => this.load(name))]);
 		this.listen();
 	}
 
