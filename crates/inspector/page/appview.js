@@ -1,9 +1,9 @@
 // Views of MCP Apps: HTML of a server, in a frame of another origin.
 
-import { badge, button, div, fill, h, para, section, span } from "./dom.js";
+import { message } from "./mcp.js";
+import { badge, button, div, fill, h, para, QUIET, section, span } from "./dom.js";
 import { bytes } from "./content.js";
 import { Raw } from "./json.js";
-import { message } from "./session.js";
 
 /** @param {Tool} tool @returns {string} */
 export const viewOf = (tool) => String(tool._meta?.ui?.resourceUri ?? tool._meta?.["ui/resourceUri"] ?? "");
@@ -34,7 +34,7 @@ async function open(session, uri, frames, args, result, body, note) {
 		frame.setAttribute("sandbox", "allow-scripts allow-same-origin");
 		new Bridge(session, frame, frames, { html, ui: contents._meta?.ui ?? {}, args, result }, note);
 		frame.src = frames;
-		fill(body, div("badges", badge(String(contents.mimeType ?? "no type")), badge(`${html.length} characters`), button("reload", () => open(session, uri, frames, args, result, body, note), { class: "quiet" })), frame);
+		fill(body, div("badges", badge(String(contents.mimeType ?? "no type")), badge(`${html.length} characters`), button("reload", () => open(session, uri, frames, args, result, body, note), QUIET)), frame);
 	} catch (error) {
 		fill(body, para("bad", `The view cannot be read: ${message(error)}`));
 	}

@@ -1,5 +1,6 @@
 // What the panels share.
 
+import { message } from "./mcp.js";
 import { get, post, remove } from "./api.js";
 import { Events } from "./events.js";
 import { readFeed } from "./feed.js";
@@ -34,7 +35,7 @@ export class Context {
 		try {
 			for (const target of (await (targets ?? get("api/targets"))).targets) this.take(target);
 		} catch (error) {
-			this.problem.value = error instanceof Error ? error.message : String(error);
+			this.problem.value = message(error);
 		}
 		if (this.config.features.feed) {
 			readFeed((event) => {

@@ -1,5 +1,6 @@
 // The inspector's page.
 
+import { message } from "./mcp.js";
 import { get, hasToken, takeToken } from "./api.js";
 import { Context } from "./context.js";
 import { fill, para } from "./dom.js";
@@ -25,7 +26,7 @@ async function start(root) {
 	try {
 		config = await get("config.json");
 	} catch (error) {
-		fill(root, para("fatal bad", `The page cannot start: ${error instanceof Error ? error.message : error}`));
+		fill(root, para("fatal bad", `The page cannot start: ${message(error)}`));
 		return;
 	}
 	const context = new Context(config);

@@ -1,12 +1,12 @@
 // Load: many calls of one tool, with a histogram of their latencies.
 
+import { message } from "./mcp.js";
 import { stream } from "./api.js";
-import { button, div, download, empty, fill, h, heading, para, svg, table } from "./dom.js";
+import { button, div, download, empty, fill, h, heading, para, QUIET, svg, table } from "./dom.js";
 import { exportSvg } from "./diagrams.js";
 import { Draft } from "./draft.js";
 import { duration } from "./format.js";
 import { go, route } from "./router.js";
-import { message } from "./session.js";
 
 /** @param {number} us */
 const micro = (us) => duration(us / 1000);
@@ -66,7 +66,7 @@ function report(result) {
 	const drawing = histogram(result);
 	const facts = [["calls", result.calls], ["errors", result.errors], ["per second", Math.round(result.rps)], ["p50", micro(result.p50_us)], ["p90", micro(result.p90_us)], ["p99", micro(result.p99_us)], ["max", micro(result.max_us)]];
 	return [table([facts.map(([, value]) => value)], facts.map(([name]) => String(name))),
-		...(result.failures ?? []).map((/** @type {[string, number]} */ [text, count]) => para("bad", `${count} × ${text}`)), div("", drawing), button("export SVG", () => download("load.svg", exportSvg(drawing), "image/svg+xml"), { class: "quiet" })];
+		...(result.failures ?? []).map((/** @type {[string, number]} */ [text, count]) => para("bad", `${count} × ${text}`)), div("", drawing), button("export SVG", () => download("load.svg", exportSvg(drawing), "image/svg+xml"), QUIET)];
 }
 
 /** @param {any} result @returns {SVGElement} */

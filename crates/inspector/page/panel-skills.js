@@ -1,11 +1,11 @@
 // Skills: instructions for a model, with their files.
 
+import { message } from "./mcp.js";
 import { resourceContents } from "./content.js";
 import { badge, button, fill, heading, para, section, span, table } from "./dom.js";
 import { size } from "./format.js";
 import { listPanel } from "./lists.js";
 import { loadState } from "./parts.js";
-import { message } from "./session.js";
 
 /** @type {Panel} */
 export const skillsPanel = {

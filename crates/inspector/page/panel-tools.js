@@ -3,7 +3,7 @@
 import { Call } from "./call.js";
 import { data } from "./content.js";
 import { copyMenu } from "./copyas.js";
-import { badge, button, div, empty, fill, h, heading, para, say, span } from "./dom.js";
+import { badge, button, div, empty, fill, h, heading, para, QUIET, say, span } from "./dom.js";
 import { Draft } from "./draft.js";
 import { editor } from "./editor.js";
 import { duration, line, shortClock } from "./format.js";
@@ -138,7 +138,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 			saveButton(context, session, () => ({ tool: tool.name, text: draft.text, call: callsOf(session).get(tool.name) })),
 			context.config.features.compare ? h("a", { class: "button", href: href("compare", tool.name) }, "compare") : null,
 			context.config.features.bench ? h("a", { class: "button", href: href("load", tool.name) }, "load") : null,
-			button("reset", () => { draft.replace(new Draft(tool.inputSchema).text); }, { class: "quiet" })),
+			button("reset", () => { draft.replace(new Draft(tool.inputSchema).text); }, QUIET)),
 		live,
 		schemas(tool));
 	fill(side, heading("Result", state), result, history);

@@ -1,6 +1,6 @@
 // One target: its state, its lists, its tasks and its logs.
 
-import { McpClient, McpError } from "./mcp.js";
+import { McpClient, McpError, message } from "./mcp.js";
 import { Scope, Signal, stored } from "./store.js";
 import { settings } from "./settings.js";
 import { Tasks } from "./tasks.js";
@@ -231,10 +231,4 @@ export class Session {
 		this.scope.close();
 		this.tasks.close();
 	}
-}
-
-/** @param {unknown} error */
-export function message(error) {
-	if (error instanceof McpError && error.code !== null) return `${error.message} (${error.code})`;
-	return error instanceof Error ? error.message : String(error);
 }

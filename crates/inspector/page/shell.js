@@ -1,11 +1,11 @@
 // The frame of the page: bar, navigation, three columns, timeline.
 
+import { message } from "./mcp.js";
 import { hasBearer, setBearer } from "./api.js";
-import { button, div, fill, h, say, span } from "./dom.js";
+import { button, div, fill, h, menu, say, span } from "./dom.js";
 import { duration } from "./format.js";
 import { openPalette } from "./palette.js";
 import { go, href, route } from "./router.js";
-import { message } from "./session.js";
 import { settings } from "./settings.js";
 import { perFrame, Scope } from "./store.js";
 import { Timeline } from "./timeline.js";
@@ -161,9 +161,7 @@ export class Shell {
 		const fixed = this.context.config.mode === "endpoint" || !session.live;
 		if (fixed) return span("faint wide", target.revision ?? "");
 		const auto = target.asked === "auto" && target.revision ? `${target.revision} (auto)` : "auto";
-		const select = h("select", { "aria-label": "Protocol revision", class: "wide", title: "reconnects in this revision" },
-			h("option", { value: "auto", selected: target.asked === "auto" }, auto),
-			...this.context.config.revisions.map((revision) => h("option", { value: revision, selected: target.asked === revision }, revision)));
+		const select = menu({ "aria-label": "Protocol revision", class: "wide", title: "reconnects in this revision" }, [["auto", auto], ...this.context.config.revisions], target.asked);
 		select.addEventListener("change", () => {
 			const revision = select.value;
 			select.blur();

@@ -2,7 +2,7 @@
 //!
 //! In the repository the page is plain modules, which a browser loads one after the other: sixty requests, each of them
 //! known only after the one before. Here each module becomes a function that returns what the module exports, in the
-//! order in which they need each other:
+//! order in which they need each other, without the lines that are only comments:
 //!
 //! ```js
 //! const $store = (() => {
@@ -43,7 +43,11 @@ fn order<'a>(main: &'a str, source: &impl Fn(&str) -> &'a str) -> Vec<&'a str> {
 fn function(name: &str, source: &str) -> String {
     let mut body = String::new();
     let mut exports = Vec::new();
+    let mut in_comment = false;
     for line in source.lines() {
+        if is_comment(line, &mut in_comment) {
+            continue;
+        }
         if let Some(import) = Import::parse(line) {
             body += &format!("const {{ {} }} = {};", import.names, variable(import.module));
         } else if let Some((declaration, name)) = exported(line) {
@@ -55,6 +59,18 @@ fn function(name: &str, source: &str) -> String {
         body.push('\n');
     }
     format!("// {name}\nconst {} = (() => {{\n{body}return {{ {} }};\n}})();\n", variable(name), exports.join(", "))
+}
+
+/// Whether a line is nothing but a comment, or within one of several lines.
+fn is_comment(line: &str, inside: &mut bool) -> bool {
+    let line = line.trim();
+    if *inside {
+        *inside = !line.ends_with("*/");
+        return true;
+    }
+    *inside = line.starts_with("/*") && !line.contains("*/");
+    // A comment before an expression is a type of it.
+    *inside || line.starts_with("//") || (line.starts_with("/*") && line.find("*/") == Some(line.len().wrapping_sub(2)))
 }
 
 /// The variable that has the exports of a module.
@@ -101,8 +117,19 @@ mod tests {
         let expected = "// c.js\nconst $c = (() => {\nclass c {}\nreturn { c };\n})();\n\
             // a-b.js\nconst $a_b = (() => {\nconst { c } = $c;\nconst a = c;\nasync function go(x) {}\n\
             return { a, go };\n})();\n\
-            // main.js\nconst $main = (() => {\n// The page.\nconst { a, go } = $a_b;\ngo(a);\nreturn {  };\n})();\n";
+            // main.js\nconst $main = (() => {\nconst { a, go } = $a_b;\ngo(a);\nreturn {  };\n})();\n";
         assert_eq!(modules("main.js", &source), expected);
+    }
+
+    #[test]
+    fn only_lines_that_are_comments_are_left_out() {
+        let source = "/** A type. @param {X} x */\nconst a = 1;\n\t// why\n\t/** @type {Y} */ (a).b();\n/**\n * Long.\n */\n\
+            const c = 2; // kept\nconst d = `/* ${a} */`;\n";
+        let expected = "const a = 1;\n\t/** @type {Y} */ (a).b();\nconst c = 2; // kept\nconst d = `/* ${a} */`;\n";
+        assert_eq!(
+            function("x.js", source),
+            format!("// x.js\nconst $x = (() => {{\n{expected}return {{  }};\n}})();\n")
+        );
     }
 
     /// The exports of a module of the page.

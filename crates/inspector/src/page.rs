@@ -184,8 +184,10 @@ mod tests {
     use super::*;
     use crate::assets::FILES;
 
-    /// The largest size of the page, uncompressed.
-    const MOST: usize = 290_000;
+    /// The largest size of the page in the repository, uncompressed.
+    const MOST: usize = 300_000;
+    /// The largest size of the page as it is served, uncompressed.
+    const MOST_SERVED: usize = 270_000;
 
     #[test]
     fn each_file_is_embedded_and_the_page_is_small() {
@@ -204,7 +206,7 @@ mod tests {
         }
         assert!(size > 0 && size <= MOST, "the page has {size} bytes, and {MOST} are allowed");
         let served: usize = files().iter().map(|file| file.bytes.len()).sum();
-        assert!(served <= 300_000, "{served} bytes are served");
+        assert!(served <= MOST_SERVED, "{served} bytes are served, and {MOST_SERVED} are allowed");
     }
 
     #[test]
