@@ -103,6 +103,9 @@ export function empty(what, ...how) {
 	return h("div", { class: "empty" }, h("p", { class: "empty-what" }, ticks(what)), how.length ? h("p", null, ...how.map((one) => (typeof one === "string" ? ticks(one) : one))) : null);
 }
 
+/** Creates a line with a field and its label. @param {string} label @param {HTMLElement} field */
+export const labelled = (label, field) => div("field-line", h("label", { for: field.id }, label), field);
+
 /** Creates a section with a small heading. @param {Child} title @param {...Child} children */
 export function section(title, ...children) {
 	return h("section", { class: "section" }, h("h3", null, title), ...children);

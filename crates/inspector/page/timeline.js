@@ -30,7 +30,7 @@ export class Timeline {
 		this.body = div("timeline-body");
 		this.count = h("span", { class: "faint", role: "status" });
 		this.problem = span("bad");
-		this.input = h("input", { type: "search", class: "mono filter", placeholder: "method:tools/call dur:>5ms status:error text", "aria-label": "Filter of the timeline", title: `keys: ${KEYS.join(", ")}, -key:value excludes`, value: settings.filter.value, spellcheck: false });
+		this.input = h("input", { type: "search", class: "mono filter", placeholder: "method:tools/call dur:>5ms status:error", "aria-label": "Filter of the timeline", title: `keys: ${KEYS.join(", ")}, -key:value excludes`, value: settings.filter.value, spellcheck: false });
 		this.input.addEventListener("input", () => { settings.filter.value = this.input.value; });
 		this.element = h("section", { class: "timeline", "aria-label": "Timeline" }, this.head(), this.body);
 		const draw = perFrame(() => this.draw());
