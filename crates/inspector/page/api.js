@@ -13,6 +13,8 @@ export function takeToken() {
 	history.replaceState(null, "", `${location.pathname}${location.search}#${match[2]}`);
 }
 
+export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
+
 /** The `Authorization` of requests: the inspector's token, or the user's own in endpoint mode. @returns {Record<string, string>} */
 export function authorization() {
 	const token = sessionStorage.getItem(TOKEN) ?? sessionStorage.getItem(BEARER);

@@ -1,9 +1,9 @@
 // Views of MCP Apps: HTML of a server, in a frame of another origin.
 
-import { badge, button, div, fill, h, para, section, span } from "./dom.js";
+import { message } from "./mcp.js";
+import { badge, button, div, fill, h, para, QUIET, section, span, ticks } from "./dom.js";
 import { bytes } from "./content.js";
 import { Raw } from "./json.js";
-import { message } from "./session.js";
 
 /** @param {Tool} tool @returns {string} */
 export const viewOf = (tool) => String(tool._meta?.ui?.resourceUri ?? tool._meta?.["ui/resourceUri"] ?? "");
@@ -16,7 +16,7 @@ export function appView(context, session, tool, args, result) {
 	const log = h("div", { class: "app-log mono faint", role: "log" });
 	const body = div("");
 	const box = section(span("", "view ", h("code", null, uri)), body, log);
-	if (!frames) fill(body, para("faint", "Views are shown by `couplet inspect`, which has a second origin for them."));
+	if (!frames) fill(body, para("faint", ticks("Views are shown by `couplet inspect`, which has a second origin for them.")));
 	else open(session, uri, frames, args instanceof Raw ? JSON.parse(args.text) : args ?? {}, result, body, (text) => {
 		log.prepend(div("", text));
 		while (log.childElementCount > 20) log.lastElementChild?.remove();
@@ -34,7 +34,7 @@ async function open(session, uri, frames, args, result, body, note) {
 		frame.setAttribute("sandbox", "allow-scripts allow-same-origin");
 		new Bridge(session, frame, frames, { html, ui: contents._meta?.ui ?? {}, args, result }, note);
 		frame.src = frames;
-		fill(body, div("badges", badge(String(contents.mimeType ?? "no type")), badge(`${html.length} characters`), button("reload", () => open(session, uri, frames, args, result, body, note), { class: "quiet" })), frame);
+		fill(body, div("badges", badge(String(contents.mimeType ?? "no type")), badge(`${html.length} characters`), button("reload", () => open(session, uri, frames, args, result, body, note), QUIET)), frame);
 	} catch (error) {
 		fill(body, para("bad", `The view cannot be read: ${message(error)}`));
 	}
@@ -107,7 +107,7 @@ class Bridge {
 
 	/** @param {any} params */
 	async callTool(params) {
-		const tool = this.session.tools.value.items.find((one) => one.name === params.name);
+		const tool = this.session.tool(params.name);
 		const visibility = tool?._meta?.ui?.visibility;
 		if (!tool || (Array.isArray(visibility) && !visibility.includes("app"))) throw new Error(`the tool \`${params.name}\` is not for views`);
 		this.note(`the view calls ${tool.name}`);

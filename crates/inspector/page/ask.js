@@ -1,6 +1,6 @@
 // Questions of the server: elicitation and sampling, answered by the user; roots and canned answers, by the settings.
 
-import { badge, button, div, h, para, span } from "./dom.js";
+import { badge, button, div, h, menu, para, span } from "./dom.js";
 import { Draft } from "./draft.js";
 import { contentBlock, data } from "./content.js";
 import { editor } from "./editor.js";
@@ -114,7 +114,7 @@ function urlQuestion(params, answer) {
 function samplingQuestion(params, answer, question) {
 	const text = h("textarea", { rows: 4, value: settings.canned.value, "aria-label": "Answer of the model" });
 	const model = h("input", { type: "text", value: settings.model.value, "aria-label": "Model", class: "short" });
-	const stop = h("select", { "aria-label": "Stop reason" }, ...["endTurn", "stopSequence", "maxTokens"].map((one) => h("option", null, one)));
+	const stop = menu({ "aria-label": "Stop reason" }, ["endTurn", "stopSequence", "maxTokens"]);
 	const canned = h("input", { type: "checkbox" });
 	const { messages, ...rest } = params;
 	return div("",

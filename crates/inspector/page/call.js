@@ -1,8 +1,7 @@
 // A request with its life: progress, questions of the server, answer.
 
 import { automatic } from "./ask.js";
-import { McpError } from "./mcp.js";
-import { message } from "./session.js";
+import { McpError, message } from "./mcp.js";
 import { perFrame, Signal } from "./store.js";
 
 /** A running or finished request. It outlives the view that shows it. */

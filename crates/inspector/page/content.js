@@ -1,6 +1,6 @@
 // Content of a server, shown by its kind. Nothing is dropped: unknown content is shown as data.
 
-import { badge, button, copy, div, download, h, span } from "./dom.js";
+import { badge, button, copy, div, download, h, pre, QUIET, span } from "./dom.js";
 import { size } from "./format.js";
 import { parse, tryParse, write } from "./json.js";
 import { markdown } from "./markdown.js";
@@ -84,7 +84,7 @@ function switcher(views, value) {
 		}, { class: "quiet", "aria-pressed": String(i === 0) });
 		bar.append(one);
 	});
-	bar.append(button("copy", () => copy(value), { class: "quiet" }));
+	bar.append(button("copy", () => copy(value), QUIET));
 	return div("content-text", body, bar);
 }
 
@@ -94,7 +94,7 @@ export function binary(base64, mimeType, name = "content") {
 	if (!array) return div("", badge("not base64", "bad"), longText(base64, "text mono"));
 	const isMedia = IMAGES.test(mimeType) || AUDIO.test(mimeType);
 	const blob = new Blob([array], { type: isMedia ? mimeType : "application/octet-stream" });
-	const caption = div("content-bar faint", `${mimeType || "unknown type"}, ${size(array.length)} `, button("save", () => download(name, blob), { class: "quiet" }));
+	const caption = div("content-bar faint", `${mimeType || "unknown type"}, ${size(array.length)} `, button("save", () => download(name, blob), QUIET));
 	if (!isMedia) return div("", hex(array), caption);
 	const url = URL.createObjectURL(blob);
 	if (IMAGES.test(mimeType)) {
@@ -115,7 +115,7 @@ function hex(array) {
 		const chars = row.map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : ".")).join("");
 		lines.push(`${at.toString(16).padStart(6, "0")}  ${numbers.padEnd(48)} ${chars}`);
 	}
-	return h("pre", { class: "mono text" }, lines.join("\n"), array.length > 256 ? "\n…" : "");
+	return pre(lines.join("\n"), array.length > 256 ? "\n…" : "");
 }
 
 /** The contents of a resource. @param {any} contents @returns {HTMLElement} */

@@ -1,5 +1,6 @@
 // What the panels share.
 
+import { message } from "./mcp.js";
 import { get, post, remove } from "./api.js";
 import { Events } from "./events.js";
 import { readFeed } from "./feed.js";
@@ -25,21 +26,20 @@ export class Context {
 		this.removed = new Set();
 	}
 
-	async start() {
+	/** @param {Promise<any>|undefined} targets The answer to the first request for targets. @param {number} started When it was sent. */
+	async start(targets, started) {
 		if (this.config.mode === "endpoint") {
 			this.take(endpoint(this.config));
 			return;
 		}
-		// The feed begins with events of the past, whose states are no longer true.
-		const started = Date.now();
 		try {
-			const { targets } = await get("api/targets");
-			for (const target of targets) this.take(target);
+			for (const target of (await (targets ?? get("api/targets"))).targets) this.take(target);
 		} catch (error) {
-			this.problem.value = error instanceof Error ? error.message : String(error);
+			this.problem.value = message(error);
 		}
 		if (this.config.features.feed) {
 			readFeed((event) => {
+				// The feed begins with events of the past, whose states are no longer true.
 				if (event.kind === "state" && event.state && event.t >= started) this.take(event.state);
 				this.events.add(event);
 			}, (problem) => { this.problem.value = problem; });

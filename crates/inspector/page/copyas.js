@@ -1,6 +1,6 @@
 // A request as something to run elsewhere: `couplet call`, curl, a Rust test.
 
-import { copy, h } from "./dom.js";
+import { copy, menu } from "./dom.js";
 import { parse, pretty, tryParse, write } from "./json.js";
 import { REVISION } from "./mcp.js";
 
@@ -73,7 +73,7 @@ export function asRust(target, request) {
 
 /** A menu to copy a request. @param {Session} session @param {() => Asked} request */
 export function copyMenu(session, request) {
-	const select = h("select", { "aria-label": "Copy the request", class: "quiet" }, ...["copy as…", "couplet call", "curl", "Rust test", "JSON message"].map((one) => h("option", null, one)));
+	const select = menu({ "aria-label": "Copy the request", class: "quiet" }, ["copy as…", "couplet call", "curl", "Rust test", "JSON message"]);
 	select.addEventListener("change", () => {
 		const what = select.value;
 		select.selectedIndex = 0;

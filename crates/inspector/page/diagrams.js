@@ -108,16 +108,16 @@ export class SequenceView extends Diagram {
 		const step = (width - client - 90) / Math.max(1, this.lanes.length);
 		const x = (/** @type {string} */ target) => client + step * (this.lanes.indexOf(target) + 1);
 		const y = (/** @type {number} */ row) => HEAD + row * this.rowHeight - top + 17;
-		const parts = [["client", client], ...this.lanes.map((id) => [this.names.get(id) ?? id, x(id)])].map(([, at]) =>
-			svg("line", { x1: at, x2: at, y1: HEAD, y2: height, class: "lane" }));
+		/** @type {[string, number][]} */
+		const lanes = [["client", client], ...this.lanes.map((id) => /** @type {[string, number]} */ ([this.names.get(id) ?? id, x(id)]))];
+		const parts = lanes.map(([, at]) => svg("line", { x1: at, x2: at, y1: HEAD, y2: height, class: "lane" }));
 		for (const span of this.spans) {
 			if (span.to < from || span.from > to) continue;
 			const at = (span.entry.dir === "out" ? x(span.entry.target) : client) - 3 + span.depth * 4;
 			parts.push(svg("rect", { x: at, y: y(span.from), width: 6, height: Math.max(2, y(span.to) - y(span.from)), class: `span ${span.entry.status === "error" ? "bad" : ""}` }));
 		}
 		for (let row = from; row < to; row++) parts.push(this.arrow(row, client, x(this.entries[row].target), y(row)));
-		const heads = [["client", client], ...this.lanes.map((id) => [this.names.get(id) ?? id, x(id)])].map(([name, at]) =>
-			svg("text", { x: at, y: 17, "text-anchor": "middle", class: "head" }, plain(name)));
+		const heads = lanes.map(([name, at]) => svg("text", { x: at, y: 17, "text-anchor": "middle", class: "head" }, plain(name)));
 		return [...parts, svg("rect", { x: 0, y: 0, width, height: HEAD, class: "cover" }), ...heads];
 	}
 
@@ -158,11 +158,8 @@ export class WaterfallView extends Diagram {
 		const t0 = Math.min(...visible.map((entry) => entry.t));
 		const t1 = Math.max(...visible.map(end), t0 + 1);
 		const x = (/** @type {number} */ t) => left + ((t - t0) / (t1 - t0)) * (width - left - 90);
-		const parts = [];
-		for (let i = 0; i <= 4 && visible.length; i++) {
-			const t = t0 + ((t1 - t0) * i) / 4;
-			parts.push(svg("line", { x1: x(t), x2: x(t), y1: HEAD, y2: height, class: "lane" }));
-		}
+		const ticks = visible.length ? [0, 1, 2, 3, 4].map((i) => t0 + ((t1 - t0) * i) / 4) : [];
+		const parts = ticks.map((t) => svg("line", { x1: x(t), x2: x(t), y1: HEAD, y2: height, class: "lane" }));
 		visible.forEach((entry, i) => {
 			const y = HEAD + (from + i) * this.rowHeight - top;
 			const label = `${entry.method} ${entry.name}`.slice(0, Math.floor(left / 6.6) - 2);
@@ -174,11 +171,7 @@ export class WaterfallView extends Diagram {
 				svg("text", { x: x(entry.t) + bar + 5, y: y + 15, class: "time" }, entry.status === "pending" ? "running" : duration(entry.duration))));
 		});
 		parts.push(svg("rect", { x: 0, y: 0, width, height: HEAD, class: "cover" }));
-		for (let i = 0; i <= 4 && visible.length; i++) {
-			const t = t0 + ((t1 - t0) * i) / 4;
-			parts.push(svg("text", { x: x(t), y: 17, "text-anchor": "middle", class: "time" }, i ? `+${duration(t - t0)}` : clock(t)));
-		}
-		return parts;
+		return parts.concat(ticks.map((t, i) => svg("text", { x: x(t), y: 17, "text-anchor": "middle", class: "time" }, i ? `+${duration(t - t0)}` : clock(t))));
 	}
 }
 
@@ -191,10 +184,8 @@ export function exportSvg(drawing) {
 		probe.style.color = `var(${name})`;
 		return getComputedStyle(probe).color;
 	};
-	const rules = `svg{background:${value("--back")};font:12px system-ui,sans-serif}` +
-		`:root{${TOKENS.map((name) => `${name}:${value(name)}`).join(";")}}` +
-		"text{fill:var(--text);font-size:11px}.time{fill:var(--faint)}.head{font-weight:600}.lane{stroke:var(--line)}.hit{fill:none}.cover{fill:var(--back)}" +
-		".arrow line{stroke:var(--text)}.arrow path{fill:var(--text)}.answer line{stroke-dasharray:4 3}.notice line{stroke:var(--faint)}.error line{stroke:var(--bad)}.span,.fill{fill:var(--accent)}";
+	const own = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules].map((rule) => rule.cssText)).filter((rule) => /^\.(diagram|histogram) /.test(rule));
+	const rules = `svg{background:${value("--back")};font:12px system-ui,sans-serif}:root{${TOKENS.map((name) => `${name}:${value(name)}`).join(";")}}${own.join("")}`;
 	probe.remove();
 	const style = svg("style", {}, rules);
 	drawing.prepend(style);

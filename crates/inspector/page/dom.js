@@ -40,6 +40,15 @@ export function append(parent, children) {
 /** @param {Child} title @param {...Child} after */
 export const heading = (title, ...after) => h("div", { class: "heading" }, h("h2", null, title), ...after);
 
+/** Creates a list of names and values; those without a value are left out. @param {Record<string, Child>} values */
+export const facts = (values) => h("dl", { class: "facts" }, ...Object.entries(values).map(([name, value]) => (value ? [h("dt", null, name), h("dd", null, value)] : null)));
+
+/** Creates a menu; options are texts, or values with their texts. @param {Record<string, any>} props @param {(string|[string, string])[]} options @param {string} [value] The selected one. */
+export const menu = (props, options, value) => h("select", props, ...options.map((one) => {
+	const [own, text] = typeof one === "string" ? [one, one] : one;
+	return h("option", { value: own, selected: own === value }, text);
+}));
+
 /** Creates a table. @param {Child[][]} rows @param {string[]} [head] */
 export function table(rows, head) {
 	const line = (/** @type {"td"|"th"} */ tag, /** @type {Child[]} */ cells) => h("tr", null, ...cells.map((cell) => h(tag, null, cell)));
@@ -57,6 +66,9 @@ export const span = (name, ...children) => h("span", name ? { class: name } : nu
 
 /** @param {string} name @param {...Child} children */
 export const para = (name, ...children) => h("p", name ? { class: name } : null, ...children);
+
+/** @param {...Child} children */
+export const pre = (...children) => h("pre", { class: "mono text" }, ...children);
 
 /** Replaces the children of an element. @param {Element} element @param {...Child} children */
 export function fill(element, ...children) {
@@ -77,6 +89,10 @@ export function button(label, onclick, props) {
 	return h("button", { type: "button", onclick, ...props }, label);
 }
 
+/** The look of a button that is less than others. */
+export const QUIET = { class: "quiet" };
+export const LINK = { class: "link" };
+
 /** Creates a small label. @param {string} text @param {string} [kind] One of `ok`, `warn`, `bad`, `info`. @param {string} [title] */
 export function badge(text, kind = "", title) {
 	return h("span", { class: `badge ${kind}`, title }, text);
@@ -86,6 +102,9 @@ export function badge(text, kind = "", title) {
 export function empty(what, ...how) {
 	return h("div", { class: "empty" }, h("p", { class: "empty-what" }, ticks(what)), how.length ? h("p", null, ...how.map((one) => (typeof one === "string" ? ticks(one) : one))) : null);
 }
+
+/** Creates a line with a field and its label. @param {string} label @param {HTMLElement} field */
+export const labelled = (label, field) => div("field-line", h("label", { for: field.id }, label), field);
 
 /** Creates a section with a small heading. @param {Child} title @param {...Child} children */
 export function section(title, ...children) {

@@ -1,5 +1,6 @@
 // The stream of everything that happens, read from the inspector's server.
 
+import { message } from "./mcp.js";
 import { ApiError, stream } from "./api.js";
 
 /** Reads the feed for ever and reconnects after failures. @param {(event: FeedEvent) => void} onEvent @param {(problem: string|null) => void} onProblem */
@@ -16,7 +17,7 @@ export async function readFeed(onEvent, onProblem) {
 			}
 			onProblem("the inspector closed the stream: reconnecting");
 		} catch (error) {
-			onProblem(error instanceof Error ? error.message : String(error));
+			onProblem(message(error));
 			if (error instanceof ApiError && error.status === 401) return;
 		}
 		await new Promise((done) => { setTimeout(done, wait); });

@@ -1,7 +1,6 @@
 // Fields of a form for single values: text, number, truth, choice, raw JSON.
 
-import { h, span } from "./dom.js";
-import { inputType } from "./formats.js";
+import { h, menu, span } from "./dom.js";
 import { pointer, tryParse } from "./json.js";
 import { choices, same } from "./schema.js";
 
@@ -26,10 +25,10 @@ function hint(schema) {
 /** @param {Place} place @returns {Field} */
 export function textField(place) {
 	const { schema, id, required } = place;
-	const type = inputType(schema.format);
-	const control = type === "text" && !schema.format
-		? h("textarea", { id, rows: 1, spellcheck: false, placeholder: hint(schema) })
-		: h("input", { id, type: type === "password" ? "password" : "text", inputMode: type === "email" || type === "url" ? type : "text", spellcheck: false, autocomplete: "off", placeholder: hint(schema) || schema.format || "" });
+	const { format } = schema;
+	const control = format
+		? h("input", { id, type: format === "password" ? format : "text", inputMode: { email: "email", uri: "url", url: "url" }[String(format)] ?? "text", spellcheck: false, autocomplete: "off", placeholder: hint(schema) || format })
+		: h("textarea", { id, rows: 1, spellcheck: false, placeholder: hint(schema) });
 	control.addEventListener("input", () => put(place, control.value === "" && !required ? null : JSON.stringify(control.value)));
 	return {
 		element: control, control,
@@ -91,9 +90,8 @@ export function booleanField(place) {
 /** @param {Place} place @returns {Field} */
 export function choiceField(place) {
 	const options = choices(place.schema) ?? [];
-	const control = h("select", { id: place.id, onchange: () => put(place, control.value === "" ? null : JSON.stringify(options[Number(control.value)].value)) },
-		h("option", { value: "" }, place.required ? "choose…" : "not set"),
-		...options.map((option, i) => h("option", { value: String(i) }, option.label)));
+	const control = menu({ id: place.id, onchange: () => put(place, control.value === "" ? null : JSON.stringify(options[Number(control.value)].value)) },
+		[["", place.required ? "choose…" : "not set"], ...options.map((option, i) => /** @type {[string, string]} */ ([String(i), option.label]))]);
 	return {
 		element: control, control,
 		sync() {

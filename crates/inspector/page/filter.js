@@ -50,14 +50,11 @@ function test(key, value) {
 	if (key === "dur" || key === "size") {
 		const compare = comparison(value);
 		if (!compare) return null;
-		return key === "dur" ? (entry) => compare(entry.duration) : (entry) => compare(entry.size);
+		return (entry) => compare(key === "dur" ? entry.duration : entry.size);
 	}
 	const matches = glob(value);
 	switch (key) {
-		case "method": return (entry) => matches(entry.method);
-		case "name": return (entry) => matches(entry.name);
-		case "status": return (entry) => matches(entry.status);
-		case "dir": return (entry) => matches(entry.dir);
+		case "method": case "name": case "status": case "dir": return (entry) => matches(entry[key]);
 		case "kind": return (entry) => matches(entry.kind) || matches(entry.what);
 		case "id": return (entry) => entry.id === value || entry.id === JSON.stringify(value);
 		case "target": return (entry) => entry.target === value;

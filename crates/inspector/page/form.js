@@ -1,6 +1,6 @@
 // A form from a JSON Schema, over the text of a draft.
 
-import { button, div, fill, h, para, span } from "./dom.js";
+import { button, div, fill, h, LINK, para, span } from "./dom.js";
 import { fresh } from "./draft.js";
 import { booleanField, choiceField, choicesField, constField, numberField, put, rawField, textField } from "./fields.js";
 import { pointer } from "./json.js";
@@ -106,8 +106,8 @@ export class Form {
 	object(schema, path, required, depth) {
 		const names = Object.keys(schema.properties ?? {});
 		const body = h("div", { class: depth ? "nested" : "rows", id: this.id(path) });
-		const add = button("add", () => this.draft.set(path, fresh(schema, this.draft.schema)), { class: "link" });
-		const clear = button("remove", () => this.draft.remove(path), { class: "link" });
+		const add = button("add", () => this.draft.set(path, fresh(schema, this.draft.schema)), LINK);
+		const clear = button("remove", () => this.draft.remove(path), LINK);
 		/** @type {{element: HTMLElement, sync: () => void}[]|null} */
 		let rows = null;
 		const extras = this.extras(schema, path, depth);
@@ -139,7 +139,7 @@ export class Form {
 		const add = button("add member", () => {
 			if (name.value) this.draft.set([...path, name.value], fresh(value, this.draft.schema));
 			name.value = "";
-		}, { class: "link" });
+		}, LINK);
 		/** @type {string} */
 		let shown = "";
 		/** @type {{sync: () => void}[]} */
@@ -170,7 +170,7 @@ export class Form {
 			if (this.draft.node?.at(path)?.kind === "array") this.draft.set([...path, count()], item);
 			else this.draft.set(path, `[${item}]`);
 			/** @type {HTMLElement|null|undefined} */ (list.lastElementChild?.querySelector("input, textarea, select"))?.focus();
-		}, { class: "link" });
+		}, LINK);
 		body.append(add);
 		/** @type {{sync: () => void}[]} */
 		let fields = [];

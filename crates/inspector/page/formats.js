@@ -34,14 +34,3 @@ export function safePattern(pattern) {
 		return null;
 	}
 }
-
-/** The type of an input for a format. @param {string|undefined} format */
-export function inputType(format) {
-	switch (format) {
-		case "email": return "email";
-		case "uri": case "url": return "url";
-		case "date": return "date";
-		case "password": return "password";
-		default: return "text";
-	}
-}

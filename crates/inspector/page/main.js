@@ -1,6 +1,7 @@
 // The inspector's page.
 
-import { get, takeToken } from "./api.js";
+import { message } from "./mcp.js";
+import { get, hasToken, takeToken } from "./api.js";
 import { Context } from "./context.js";
 import { fill, para } from "./dom.js";
 import { bindKeys } from "./keys.js";
@@ -18,10 +19,14 @@ if (root) start(root);
 /** @param {HTMLElement} root */
 async function start(root) {
 	let config;
+	const started = Date.now();
+	// Beside an endpoint there are no targets, and no token.
+	const targets = hasToken() ? get("api/targets") : undefined;
+	targets?.catch(() => {});
 	try {
 		config = await get("config.json");
 	} catch (error) {
-		fill(root, para("fatal bad", `The page cannot start: ${error instanceof Error ? error.message : error}`));
+		fill(root, para("fatal bad", `The page cannot start: ${message(error)}`));
 		return;
 	}
 	const context = new Context(config);
@@ -29,6 +34,6 @@ async function start(root) {
 	fill(root, shell.element);
 	bindKeys(context, shell);
 	bindTasks(context);
-	await context.start();
+	await context.start(targets, started);
 	if (!context.sessions.value.length) shell.drawBar();
 }

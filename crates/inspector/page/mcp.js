@@ -23,6 +23,12 @@ export class McpError extends Error {
 	}
 }
 
+/** Why something failed, as a sentence. @param {unknown} error */
+export function message(error) {
+	if (error instanceof McpError && error.code !== null) return `${error.message} (${error.code})`;
+	return error instanceof Error ? error.message : String(error);
+}
+
 /** A client of one endpoint. */
 export class McpClient {
 	/** @param {string} url @param {{version: string, logLevel: () => string|null, onMessage?: (dir: "out"|"in", text: string) => void}} settings */

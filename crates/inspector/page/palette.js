@@ -2,6 +2,7 @@
 
 import { badge, fill, h, para, span } from "./dom.js";
 import { line } from "./format.js";
+import { openDetail } from "./lists.js";
 import { go } from "./router.js";
 import { settings } from "./settings.js";
 
@@ -29,17 +30,18 @@ function commands(context, panels) {
 	const session = context.session.value;
 	/** @type {Command[]} */
 	const all = panels.filter((panel) => panel.id !== "messages" && (panel.offered?.(context) ?? true)).map((panel) => ({ label: panel.title, kind: "panel", run: () => go(panel.id) }));
-	for (const tool of session?.tools.value.items ?? []) all.push({ label: tool.name, kind: "tool", about: line(tool.description, 80), run: () => go("tools", tool.name) });
-	for (const prompt of session?.prompts.value.items ?? []) all.push({ label: prompt.name, kind: "prompt", about: line(prompt.description, 80), run: () => go("prompts", prompt.name) });
-	for (const resource of session?.resources.value.items ?? []) all.push({ label: resource.uri, kind: "resource", about: resource.name, run: () => go("resources", resource.uri) });
-	for (const template of session?.templates.value.items ?? []) all.push({ label: template.uriTemplate, kind: "template", about: template.name, run: () => go("resources", "template", template.uriTemplate) });
-	for (const other of context.sessions.value) all.push({ label: `target ${other.info.value.name}`, kind: "target", run: () => context.select(other) });
+	const add = (/** @type {string} */ kind, /** @type {string} */ label, /** @type {() => any} */ run, /** @type {string} */ about = "") => all.push({ label, kind, about: line(about, 80), run });
+	for (const tool of session?.tools.value.items ?? []) add("tool", tool.name, () => go("tools", tool.name), tool.description);
+	for (const prompt of session?.prompts.value.items ?? []) add("prompt", prompt.name, () => go("prompts", prompt.name), prompt.description);
+	for (const { uri, name } of session?.resources.value.items ?? []) add("resource", uri, () => go("resources", uri), name);
+	for (const { uriTemplate, name } of session?.templates.value.items ?? []) add("template", uriTemplate, () => go("resources", "template", uriTemplate), name);
+	for (const other of context.sessions.value) add("target", `target ${other.info.value.name}`, () => context.select(other));
 	if (session?.live && context.config.mode === "inspect") {
-		for (const revision of ["auto", ...context.config.revisions]) all.push({ label: `reconnect in ${revision}`, kind: "command", run: () => { context.reconnect(session, revision).catch(() => {}); } });
+		for (const revision of ["auto", ...context.config.revisions]) add("command", `reconnect in ${revision}`, () => context.reconnect(session, revision).catch(() => {}));
 	}
-	for (const mode of ["list", "sequence", "waterfall"]) all.push({ label: `timeline as ${mode}`, kind: "command", run: () => { settings.timeline.value = mode; } });
-	all.push({ label: "clear the timeline", kind: "command", run: () => context.events.clear() });
-	for (const theme of ["light", "dark", "auto"]) all.push({ label: `theme ${theme}`, kind: "command", run: () => { settings.theme.value = theme; } });
+	for (const mode of ["list", "sequence", "waterfall"]) add("command", `timeline as ${mode}`, () => { settings.timeline.value = mode; });
+	add("command", "clear the timeline", () => context.events.clear());
+	for (const theme of ["light", "dark", "auto"]) add("command", `theme ${theme}`, () => { settings.theme.value = theme; });
 	return all;
 }
 
@@ -62,7 +64,8 @@ export function openPalette(context, panels) {
 	const run = (/** @type {Command|undefined} */ command) => {
 		if (!command) return;
 		close();
-		command.run();
+		if (["tool", "prompt", "resource", "template"].includes(command.kind)) openDetail(command.run);
+		else command.run();
 	};
 	const draw = () => {
 		fill(list, ...shown.map((command, i) => h("div", { class: "palette-row", role: "option", id: `palette-${i}`, "aria-selected": String(i === at), onclick: () => run(command) },

@@ -1,12 +1,12 @@
 // The same request in all revisions, side by side, with the differences marked.
 
+import { message } from "./mcp.js";
 import { post } from "./api.js";
-import { badge, button, div, empty, fill, h, heading, para, span } from "./dom.js";
+import { badge, button, div, empty, fill, h, heading, menu, para, span } from "./dom.js";
 import { Draft } from "./draft.js";
 import { duration } from "./format.js";
 import { parse, pointer, tryParse } from "./json.js";
 import { go, route } from "./router.js";
-import { message } from "./session.js";
 import { tree } from "./tree.js";
 
 /** The values of a tree by their pointers. @param {JsonNode} node @param {Path} path @param {Map<string, string>} found */
@@ -35,7 +35,7 @@ export const comparePanel = {
 		const lists = ["tools/list", "resources/list", "prompts/list"];
 		const pick = h("select", { "aria-label": "Request", onchange: () => go("compare", pick.value) });
 		const args = h("textarea", { rows: 3, class: "mono", "aria-label": "Arguments" });
-		const what = h("select", { "aria-label": "Part" }, h("option", null, "answers"), h("option", null, "requests"));
+		const what = menu({ "aria-label": "Part" }, ["answers", "requests"]);
 		const out = div("");
 		/** @type {any[]|null} */
 		let columns = null;
@@ -57,7 +57,7 @@ export const comparePanel = {
 			tool = route.value.rest[0] ?? "tools/list";
 			fill(pick, ...names.map((one) => h("option", { selected: one === tool }, one)));
 			args.hidden = lists.includes(tool);
-			args.value = session.drafts.value[tool] ?? new Draft(session.tools.value.items.find((one) => one.name === tool)?.inputSchema).text;
+			args.value = session.drafts.value[tool] ?? new Draft(session.tool(tool)?.inputSchema).text;
 			columns = null;
 			fill(out, empty("Not run yet.", "Each revision has a connection of its own; what differs is marked."));
 		};

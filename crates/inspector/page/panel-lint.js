@@ -1,9 +1,9 @@
 // Lint: findings about the server's definitions, each with its place.
 
+import { message } from "./mcp.js";
 import { post } from "./api.js";
 import { badge, button, div, empty, fill, heading, para, span, table, ticks } from "./dom.js";
 import { go } from "./router.js";
-import { message } from "./session.js";
 import { Scope } from "./store.js";
 
 const KINDS = /** @type {Record<string, string>} */ ({ error: "bad", warning: "warn", note: "" });

@@ -1,6 +1,6 @@
 // Log messages and what the server writes to its error output.
 
-import { button, div, download, fill, h, para, span } from "./dom.js";
+import { button, div, download, fill, h, menu, para, QUIET, span } from "./dom.js";
 import { clock } from "./format.js";
 import { go } from "./router.js";
 import { settings } from "./settings.js";
@@ -32,8 +32,8 @@ export const logsPanel = {
 			},
 		});
 		const search = h("input", { type: "search", placeholder: "search", "aria-label": "Search in the log", class: "short" });
-		const least = h("select", { "aria-label": "Least level shown" }, ...["all levels", ...LEVELS.slice(1), "stderr only"].map((one) => h("option", null, one)));
-		const wanted = h("select", { "aria-label": "Level that requests ask for", onchange: () => { settings.logLevel.value = wanted.value; } }, h("option", { value: "" }, "server's choice"), ...LEVELS.map((one) => h("option", { value: one, selected: settings.logLevel.value === one }, one)));
+		const least = menu({ "aria-label": "Least level shown" }, ["all levels", ...LEVELS.slice(1), "stderr only"]);
+		const wanted = menu({ "aria-label": "Level that requests ask for", onchange: () => { settings.logLevel.value = wanted.value; } }, [["", "server's choice"], ...LEVELS], settings.logLevel.value);
 		const none = para("timeline-none faint", "Log messages and lines of the error output appear here. Ask for a level, then call a tool.");
 		const draw = perFrame(() => {
 			const from = LEVELS.indexOf(least.value);
@@ -47,8 +47,8 @@ export const logsPanel = {
 		const body = div("timeline-body", list.element, none);
 		scope.watch(session.logCount, draw);
 		const main = div("logs", div("actions", h("label", { class: "check" }, "requests ask for", wanted), least, search,
-			button("clear", () => { session.logs.length = 0; session.logCount.value++; }, { class: "quiet" }),
-			button("export", () => download("log.jsonl", shown.map((line) => JSON.stringify(line)).join("\n")), { class: "quiet" })), body);
+			button("clear", () => { session.logs.length = 0; session.logCount.value++; }, QUIET),
+			button("export", () => download("log.jsonl", shown.map((line) => JSON.stringify(line)).join("\n")), QUIET)), body);
 		return { main, close: () => scope.close() };
 	},
 };

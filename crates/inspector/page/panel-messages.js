@@ -1,12 +1,12 @@
 // One message of the timeline: tree, raw text, findings, neighbours.
 
+import { message } from "./mcp.js";
 import { getText, post } from "./api.js";
 import { asCouplet, copyMenu } from "./copyas.js";
-import { badge, button, copy, div, empty, fill, h, heading, para, section, span } from "./dom.js";
+import { badge, button, copy, div, empty, facts, fill, h, heading, para, pre, QUIET, section, span, ticks } from "./dom.js";
 import { clock, duration, size } from "./format.js";
 import { pretty, tryParse } from "./json.js";
 import { go, href, route } from "./router.js";
-import { message } from "./session.js";
 import { Scope } from "./store.js";
 import { tree } from "./tree.js";
 import { longText } from "./visible.js";
@@ -58,19 +58,19 @@ function showMessage(context, entry, main, side) {
 	fill(main,
 		div("heading", h("h2", { class: "mono" }, entry.method || "answer"), span("faint", entry.name.slice(0, 80)), badge(entry.what === "other" ? entry.kind : entry.what, "info"),
 			entry.status ? badge(entry.status, { ok: "ok", error: "bad", cancelled: "warn" }[entry.status] ?? "") : null),
-		h("dl", { class: "facts" }, ...fact("direction", direction), ...fact("time", clock(entry.t)), ...fact("id", entry.id), ...fact("duration", duration(entry.duration)), ...fact("size", size(entry.size)), ...fact("target", session?.info.value.name ?? entry.target), ...fact("revision", session?.info.value.revision ?? "")),
+		facts({ direction, time: clock(entry.t), id: entry.id, duration: duration(entry.duration), size: size(entry.size), target: session?.info.value.name ?? entry.target, revision: session?.info.value.revision }),
 		div("actions",
 			button("← previous", () => stepMessage(context, -1), { title: "k" }), button("next →", () => stepMessage(context, 1), { title: "j" }),
 			entry.pair ? h("a", { class: "button", href: href("messages", String(entry.pair.seq)) }, entry.what === "request" ? "answer" : "request") : null,
 			replays && session ? button("edit and send again", () => again(session, entry)) : null,
 			isRequest && session ? copyMenu(session, () => asRequest(entry)) : null,
-			button("copy raw", () => copy(entry.text), { class: "quiet" })),
+			button("copy raw", () => copy(entry.text), QUIET)),
 		body);
 	fill(side, heading("Findings"), findings(context, entry, session));
 	const draw = (/** @type {string} */ text) => {
 		const node = tryParse(text);
 		const raw = h("details", null, h("summary", null, "raw text"), longText(text, "text mono"));
-		const spread = node ? button("copy formatted", () => copy(pretty(node)), { class: "quiet" }) : null;
+		const spread = node ? button("copy formatted", () => copy(pretty(node)), QUIET) : null;
 		fill(body, node ? tree(node, { open: 4 }) : longText(text, "text mono"), node ? raw : null, spread);
 	};
 	draw(entry.text);
@@ -84,9 +84,6 @@ function showMessage(context, entry, main, side) {
 	});
 	body.prepend(para("warn", "The message is longer than 1 MB: this is its beginning. "), whole);
 }
-
-/** @param {string} name @param {string} value */
-const fact = (name, value) => (value ? [h("dt", null, name), h("dd", null, value)] : []);
 
 /** @param {Entry} entry */
 function asRequest(entry) {
@@ -116,7 +113,7 @@ function findings(context, entry, session) {
 	const lint = (session?.lint.value ?? []).filter((finding) => finding.name && finding.name === (entry.name || entry.pair?.name));
 	const related = lint.length ? section("lint", h("ul", null, ...lint.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : "warn"), ` ${finding.message}`)))) : null;
 	if (!context.config.features.validate) {
-		fill(box, para("faint", "The validator needs `couplet inspect`."), related);
+		fill(box, para("faint", ticks("The validator needs `couplet inspect`.")), related);
 		return box;
 	}
 	fill(box, para("faint", "validating…"));
@@ -124,7 +121,7 @@ function findings(context, entry, session) {
 	post("api/validate", { revision: session?.info.value.revision, dir: entry.dir, text: entry.text, answers }).then(({ findings: found }) => {
 		fill(box, found.length ? h("ul", { class: "finding-list" }, ...found.map((/** @type {any} */ one) => h("li", null, badge(one.severity, one.severity === "error" ? "bad" : "warn"), " ", h("code", null, one.path || "/"), " ", one.message)))
 			: para("ok", `✓ valid in ${session?.info.value.revision ?? "its revision"}`), related,
-			entry.what === "request" && session ? section("as a command", h("pre", { class: "mono text" }, asCouplet(session.info.value.target, asRequest(entry)))) : null);
+			entry.what === "request" && session ? section("as a command", pre(asCouplet(session.info.value.target, asRequest(entry)))) : null);
 	}, (error) => fill(box, para("bad", message(error)), related));
 	return box;
 }

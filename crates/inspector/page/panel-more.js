@@ -1,12 +1,12 @@
 // Small panels: login, collection, client, connect, help.
 
+import { message } from "./mcp.js";
 import { get, post } from "./api.js";
 import { collection, collectionFiles, isJson } from "./collection.js";
 import { data } from "./content.js";
-import { badge, button, copy, div, download, empty, fill, h, heading, para, say, section, span, table, ticks } from "./dom.js";
+import { badge, button, copy, div, download, empty, fill, h, heading, labelled, LINK, menu, para, pre, QUIET, say, section, span, table, ticks } from "./dom.js";
 import { KEYS } from "./keys.js";
 import { go } from "./router.js";
-import { message } from "./session.js";
 import { settings } from "./settings.js";
 import { Scope } from "./store.js";
 
@@ -53,7 +53,7 @@ export const collectionPanel = {
 		};
 		const card = (/** @type {Saved} */ call, /** @type {number} */ at) => {
 			const name = h("input", { type: "text", value: call.name, "aria-label": "Name", onchange: () => change(at, { name: name.value }) });
-			const expect = h("select", { "aria-label": "Expected outcome", onchange: () => change(at, { expect: /** @type {any} */ (expect.value) }) }, ...["ok", "error"].map((one) => h("option", { selected: one === call.expect }, one)));
+			const expect = menu({ "aria-label": "Expected outcome", onchange: () => change(at, { expect: /** @type {any} */ (expect.value) }) }, ["ok", "error"], call.expect);
 			const snapshot = h("input", { type: "checkbox", checked: call.snapshot, onchange: () => change(at, { snapshot: snapshot.checked }) });
 			const values = Object.entries(call.pointers).map(([path, text]) => {
 				const value = h("input", { type: "text", class: "mono", value: text, "aria-label": `Expected value of ${path}`, onchange: () => (isJson(value.value) ? change(at, { pointers: { ...call.pointers, [path]: value.value } }) : say("this is not JSON", "bad")) });
@@ -61,14 +61,14 @@ export const collectionPanel = {
 			});
 			const path = h("input", { type: "text", class: "mono", placeholder: "/content/0/text", "aria-label": "JSON pointer of a new expectation" });
 			const add = button("expect", () => { if (path.value.startsWith("/")) change(at, { pointers: { ...call.pointers, [path.value]: '""' } }); });
-			return section(call.tool, div("field-line", name, expect, h("label", { class: "check" }, snapshot, "snapshot"), button("remove", () => change(at, null), { class: "quiet" })),
+			return section(call.tool, div("field-line", name, expect, h("label", { class: "check" }, snapshot, "snapshot"), button("remove", () => change(at, null), QUIET)),
 				h("pre", { class: "mono faint" }, call.text), ...values, div("field-line", path, add));
 		};
 		const file = (/** @type {string} */ text, /** @type {number} */ at) => section(at ? `collection-${at + 1}.toml` : "collection.toml",
 			div("field-line", button("export", () => download(at ? `collection-${at + 1}.toml` : "collection.toml", text), { class: "primary" }), button("copy", () => copy(text))),
-			h("pre", { class: "mono text" }, text));
+			pre(text));
 		const draw = () => fill(main, heading("Collection"),
-			...(collection.value.length ? [para("faint", "`couplet test collection.toml` runs these calls and compares their results."), ...collection.value.map(card), ...collectionFiles(collection.value).map(file)]
+			...(collection.value.length ? [para("faint", ticks("`couplet test collection.toml` runs these calls and compares their results.")), ...collection.value.map(card), ...collectionFiles(collection.value).map(file)]
 				: [empty("No saved calls.", "`save` in a tool adds the call, with its last result as the expectation.")]));
 		scope.watch(collection, draw);
 		return { main, close: () => scope.close() };
@@ -86,12 +86,12 @@ export const clientPanel = {
 			const uri = h("input", { type: "text", placeholder: "file:///path", "aria-label": "URI of a new root" });
 			const name = h("input", { type: "text", placeholder: "name", "aria-label": "Name of a new root" });
 			const add = button("add", () => (uri.value.startsWith("file://") ? (settings.roots.value = [...settings.roots.value, { uri: uri.value, ...(name.value ? { name: name.value } : {}) }]) : say("the URI of a root begins with file://", "bad")));
-			const mode = h("select", { id: "sampling", onchange: () => { settings.sampling.value = mode.value; } }, ...[["ask", "ask me"], ["canned", "give the canned answer"]].map(([value, label]) => h("option", { value, selected: settings.sampling.value === value }, label)));
+			const mode = menu({ id: "sampling", onchange: () => { settings.sampling.value = mode.value; } }, [["ask", "ask me"], ["canned", "give the canned answer"]], settings.sampling.value);
 			const canned = h("textarea", { id: "canned", rows: 3, value: settings.canned.value, onchange: () => { settings.canned.value = canned.value; } });
 			const model = h("input", { id: "model", type: "text", value: settings.model.value, onchange: () => { settings.model.value = model.value; } });
 			fill(main, heading("Client"), para("faint", "What this page answers when a server asks. Elicitation is asked in its call."),
 				section("roots", ...settings.roots.value.map((root, at) => div("field-line", h("code", null, root.uri), root.name ?? "", button("✕", () => { settings.roots.value = settings.roots.value.filter((_, i) => i !== at); }, { class: "icon", "aria-label": `remove ${root.uri}` }))), div("field-line", uri, name, add)),
-				section("sampling", div("field-line", h("label", { for: "sampling" }, "when asked"), mode), div("field-line", h("label", { for: "canned" }, "canned answer"), canned), div("field-line", h("label", { for: "model" }, "model name"), model)));
+				section("sampling", labelled("when asked", mode), labelled("canned answer", canned), labelled("model name", model)));
 		};
 		scope.watch(settings.roots, draw);
 		return { main, close: () => scope.close() };
@@ -105,16 +105,16 @@ export const connectPanel = {
 	offered: (context) => context.config.mode === "inspect",
 	open(context) {
 		const target = h("input", { id: "connect-to", type: "text", class: "mono", placeholder: "https://example.com/mcp, or: npx -y server-name", spellcheck: false });
-		const revision = h("select", { id: "connect-in" }, ...["auto", ...context.config.revisions].map((one) => h("option", null, one)));
+		const revision = menu({ id: "connect-in" }, ["auto", ...context.config.revisions]);
 		const connect = (/** @type {string} */ to) => report(context.add(to, revision.value).then(() => go("overview")));
 		const known = div("", para("faint", "reading the hosts' configuration…"));
-		const form = h("form", null, div("field-line", h("label", { for: "connect-to" }, "URL or command"), target), div("field-line", h("label", { for: "connect-in" }, "revision"), revision), h("button", { class: "primary" }, "Connect"));
+		const form = h("form", null, labelled("URL or command", target), labelled("revision", revision), h("button", { class: "primary" }, "Connect"));
 		form.addEventListener("submit", (event) => {
 			event.preventDefault();
 			if (target.value.trim()) connect(target.value.trim());
 		});
 		if (context.config.features.known) {
-			get("api/known").then(({ servers }) => fill(known, servers.length ? table(servers.map((/** @type {any} */ one) => [button(one.name, () => connect(one.name), { class: "link" }), one.host, span("mono", one.target), span("mono faint", one.file)]))
+			get("api/known").then(({ servers }) => fill(known, servers.length ? table(servers.map((/** @type {any} */ one) => [button(one.name, () => connect(one.name), LINK), one.host, span("mono", one.target), span("mono faint", one.file)]))
 				: para("faint", "No host on this machine has a server.")), (error) => fill(known, para("bad", message(error))));
 		} else fill(known);
 		return { main: div("main-inner", heading("Connect"), form, section("servers of hosts on this machine", known)) };
@@ -126,7 +126,7 @@ export const helpPanel = {
 	id: "help",
 	title: "Help",
 	open: (context) => ({
-		main: div("main-inner", heading("Keys"), table(KEYS.map(([key, about]) => [h("kbd", null, key), about])),
+		main: div("main-inner", heading("Help"), section("keys", table(KEYS.map(([key, about]) => [h("kbd", null, key), about]))),
 			section("filter of the timeline", para("", h("code", null, "method:tools/call dur:>5ms size:>1kb status:error -method:ping name:echo dir:in \"a text\"")), para("faint", "Words of one key are alternatives, the others must all match; * stands for anything, - excludes.")),
 			section("hints of tools", para("faint", "R read-only, D destructive, I idempotent, O open world, T task, V view. Hints come from the server: they are not a promise.")), para("faint", `Couplet inspector ${context.config.version}`)),
 	}),

@@ -1,11 +1,11 @@
 // The overview: identity, revision, capabilities, instructions, latency.
 
-import { badge, button, div, empty, fill, h, heading, para, say, section, span } from "./dom.js";
+import { message } from "./mcp.js";
+import { badge, button, div, empty, facts, fill, h, heading, para, pre, say, section, span } from "./dom.js";
 import { data } from "./content.js";
 import { duration } from "./format.js";
 import { markdown } from "./markdown.js";
 import { go, href } from "./router.js";
-import { message } from "./session.js";
 import { sentence } from "./shell.js";
 import { Scope } from "./store.js";
 
@@ -30,9 +30,6 @@ export const overviewPanel = {
 	},
 };
 
-/** @param {string} name @param {Child} value */
-const fact = (name, value) => (value === null || value === "" || value === undefined ? [] : [h("dt", null, name), h("dd", null, value)]);
-
 /** @param {Context} context @param {Session} session */
 function overview(context, session) {
 	const target = session.info.value;
@@ -44,20 +41,20 @@ function overview(context, session) {
 	const errors = session.logs.filter((line) => line.level === "stderr").slice(-8);
 	return [
 		heading(server?.title ?? server?.name ?? target.name, badge(target.state, target.state === "connected" ? "ok" : failed ? "bad" : "warn")),
-		h("dl", { class: "facts" },
-			...fact("state", sentence(target)), ...fact("server", server ? `${server.name} ${server.version}` : null),
-			...fact("target", h("code", null, target.target)), ...fact("kind", target.kind), ...fact("transport", target.transport),
-			...fact("revision", target.revision ? `${target.revision}${target.asked === "auto" ? ", negotiated" : ", as chosen"}` : null),
-			...fact("supports", isInspect ? "" : (found?.supportedVersions ?? []).join(", ")), ...fact("latency", duration(target.latency_ms)),
-			...fact("offers", span("links", ...["tools", "resources", "templates", "prompts", "skills"].map((name) => {
+		facts({
+			state: sentence(target), server: server && `${server.name} ${server.version}`, target: h("code", null, target.target), kind: target.kind, transport: target.transport,
+			revision: target.revision && `${target.revision}${target.asked === "auto" ? ", negotiated" : ", as chosen"}`,
+			supports: isInspect ? "" : (found?.supportedVersions ?? []).join(", "), latency: duration(target.latency_ms),
+			offers: span("links", ...["tools", "resources", "templates", "prompts", "skills"].map((name) => {
 				const count = session[/** @type {ListName} */ (name)].value.items.length;
 				return count ? h("a", { href: href(name === "templates" ? "resources" : name) }, `${count} ${name}`) : null;
-			})))),
+			})),
+		}),
 		isInspect && session.live ? div("actions", button("reconnect", () => { context.reconnect(session, target.asked).catch((error) => say(message(error), "bad")); }),
 			target.state === "login" ? h("a", { class: "button primary", href: href("login") }, "log in") : null,
 			button("disconnect and remove", () => { context.remove(session).catch((error) => say(message(error), "bad")); })) : null,
 		first ? para("", h("a", { href: href("messages", String(first.seq)) }, "Step through the messages"), ", with j and k.") : null,
-		failed && errors.length ? section("last words", h("pre", { class: "mono text" }, errors.map((line) => line.text).join("\n"))) : null,
+		failed && errors.length ? section("last words", pre(errors.map((line) => line.text).join("\n"))) : null,
 		session.instructions ? section("instructions", markdown(session.instructions)) : null,
 		section("capabilities", Object.keys(session.capabilities).length ? data(session.capabilities) : para("faint", "None are known.")),
 	];

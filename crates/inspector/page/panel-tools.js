@@ -3,7 +3,7 @@
 import { Call } from "./call.js";
 import { data } from "./content.js";
 import { copyMenu } from "./copyas.js";
-import { badge, button, div, empty, fill, h, heading, para, say, span } from "./dom.js";
+import { badge, button, div, empty, fill, h, heading, para, QUIET, say, span } from "./dom.js";
 import { Draft } from "./draft.js";
 import { editor } from "./editor.js";
 import { duration, line, shortClock } from "./format.js";
@@ -40,6 +40,12 @@ export function hints(tool) {
 	return found;
 }
 
+/** The rows of the list. @param {Session} session @returns {Item[]} */
+export const toolItems = (session) => session.tools.value.items.map((tool) => ({
+	key: tool.name, label: tool.name, title: line(tool.description), find: `${tool.title ?? ""} ${tool.description ?? ""}`.slice(0, 2000),
+	badges: hints(tool).map(([text, kind, about]) => [text[0].toUpperCase(), kind, `${text}, ${about}`]),
+}));
+
 /** @type {Panel} */
 export const toolsPanel = {
 	id: "tools",
@@ -48,13 +54,10 @@ export const toolsPanel = {
 	open: (context) => listPanel(context, {
 		id: "tools",
 		watch: (session) => [session.tools],
-		items: (session) => session.tools.value.items.map((tool) => ({
-			key: tool.name, label: tool.name, title: line(tool.description), find: `${tool.title ?? ""} ${tool.description ?? ""}`.slice(0, 2000),
-			badges: hints(tool).map(([text, kind, about]) => [text[0].toUpperCase(), kind, `${text}, ${about}`]),
-		})),
+		items: toolItems,
 		none: (session) => loadState(session, "tools", "tools"),
 		find: (session, [key = ""]) => {
-			const thing = session.tools.value.items.find((one) => one.name === key);
+			const thing = session.tool(key);
 			return { key, thing, version: thing?.inputSchema };
 		},
 		hint: ["Select a tool.", "↓ and ↑ move through the list, ↵ opens, Ctrl+K searches everything."],
@@ -138,7 +141,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 			saveButton(context, session, () => ({ tool: tool.name, text: draft.text, call: callsOf(session).get(tool.name) })),
 			context.config.features.compare ? h("a", { class: "button", href: href("compare", tool.name) }, "compare") : null,
 			context.config.features.bench ? h("a", { class: "button", href: href("load", tool.name) }, "load") : null,
-			button("reset", () => { draft.replace(new Draft(tool.inputSchema).text); }, { class: "quiet" })),
+			button("reset", () => { draft.replace(new Draft(tool.inputSchema).text); }, QUIET)),
 		live,
 		schemas(tool));
 	fill(side, heading("Result", state), result, history);

@@ -2,14 +2,14 @@
 
 import { questions } from "./ask.js";
 import { addToCollection } from "./collection.js";
-import { button, div, empty, fill, h, para, say, span } from "./dom.js";
+import { button, div, empty, fill, h, LINK, para, say, span } from "./dom.js";
 import { href } from "./router.js";
 
 /** Says why a list is empty. @param {Session} session @param {ListName} name @param {string} what */
 export function loadState(session, name, what) {
 	const { state, error } = session[name].value;
 	const target = session.info.value;
-	if (state === "failed") return empty(`The ${what} cannot be listed.`, span("bad", error), " ", button("try again", () => session.load(name), { class: "link" }));
+	if (state === "failed") return empty(`The ${what} cannot be listed.`, span("bad", error), " ", button("try again", () => session.load(name), LINK));
 	if (state === "loading") return empty(`Listing the ${what}…`);
 	if (!session.live) return empty(`No ${what} seen.`, `A list appears here when the recording has an answer to its request.`);
 	if (target.state !== "connected") return empty("Not connected.", target.detail);

@@ -1,7 +1,7 @@
 // The answer of a call, by its kind.
 
 import { appView } from "./appview.js";
-import { badge, button, copy, div, h, para, section, span } from "./dom.js";
+import { badge, button, copy, div, h, para, pre, QUIET, section, span } from "./dom.js";
 import { contentBlock, data } from "./content.js";
 import { duration, size } from "./format.js";
 import { parse, tryParse } from "./json.js";
@@ -41,7 +41,7 @@ export function failure(call) {
 	return div("result",
 		h("p", { class: call.state === "cancelled" ? "warn" : "bad" }, call.state === "cancelled" ? "The call was cancelled." : call.problem),
 		details ? section("data", tree(details)) : null,
-		node ? section("answer", tree(node, { open: 1 })) : error instanceof McpError && error.text ? h("pre", { class: "mono text" }, error.text.slice(0, 4000)) : null);
+		node ? section("answer", tree(node, { open: 1 })) : error instanceof McpError && error.text ? pre(error.text.slice(0, 4000)) : null);
 }
 
 /**
@@ -86,5 +86,5 @@ function others(result, node) {
 	if (!rest.length) return null;
 	return h("details", { class: "others" }, h("summary", null, `other members: ${rest.map(([name]) => name).join(", ")}`),
 		...rest.map(([name, value]) => section(name, node?.get(name) ? tree(/** @type {any} */ (node.get(name)), { open: 1 }) : data(value))),
-		button("copy result", () => copy(node?.raw ?? ""), { class: "quiet" }));
+		button("copy result", () => copy(node?.raw ?? ""), QUIET));
 }

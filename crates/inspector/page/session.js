@@ -1,6 +1,6 @@
 // One target: its state, its lists, its tasks and its logs.
 
-import { McpClient, McpError } from "./mcp.js";
+import { McpClient, McpError, message } from "./mcp.js";
 import { Scope, Signal, stored } from "./store.js";
 import { settings } from "./settings.js";
 import { Tasks } from "./tasks.js";
@@ -84,6 +84,11 @@ export class Session {
 		return this.discovered.value?.instructions ?? this.info.value.instructions ?? "";
 	}
 
+	/** @param {string} name */
+	tool(name) {
+		return this.tools.value.items.find((tool) => tool.name === name);
+	}
+
 	/** @param {string} id */
 	extension(id) {
 		return this.capabilities.extensions?.[id];
@@ -100,13 +105,15 @@ export class Session {
 	/** Reads everything again after a connection. */
 	async connected() {
 		if (!this.live) return;
-		try {
-			this.discovered.value = (await this.client.request("server/discover", {})).result;
-		} catch {
-			this.discovered.value = null;
+		const isEndpoint = this.config.mode === "endpoint";
+		if (!isEndpoint) this.discovered.value = null;
+		const discovered = this.client.request("server/discover", {}).then(({ result }) => result, () => null).then((found) => { this.discovered.value = found; });
+		// The inspector knows the capabilities already.
+		if (isEndpoint) {
+			await discovered;
+			this.endpointInfo();
 		}
-		if (this.config.mode === "endpoint") this.endpointInfo();
-		await Promise.all(/** @type {ListName[]} */ (Object.keys(LISTS)).map((name) => this.load(name)));
+		await Promise.all([discovered, .../** @type {ListName[]} */ (Object.keys(LISTS)).map((name) => this.load(name))]);
 		this.listen();
 	}
 
@@ -229,10 +236,4 @@ export class Session {
 		this.scope.close();
 		this.tasks.close();
 	}
-}
-
-/** @param {unknown} error */
-export function message(error) {
-	if (error instanceof McpError && error.code !== null) return `${error.message} (${error.code})`;
-	return error instanceof Error ? error.message : String(error);
 }

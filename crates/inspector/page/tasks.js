@@ -1,5 +1,6 @@
 // Tasks of a server: their life, by polling.
 
+import { message } from "./mcp.js";
 import { Signal } from "./store.js";
 
 const TERMINAL = ["completed", "failed", "cancelled"];
@@ -62,7 +63,7 @@ export class Tasks {
 			record.error = "";
 			this.take(record, result, text);
 		} catch (error) {
-			record.error = error instanceof Error ? error.message : String(error);
+			record.error = message(error);
 			this.all.notify();
 			if (!isOver(record.status)) this.schedule(record, 3000);
 		}
@@ -77,7 +78,7 @@ export class Tasks {
 			const inputResponses = await this.onInput(record, Object.fromEntries(open));
 			await this.session.client.request("tasks/update", { taskId: record.id, inputResponses }, { task: true });
 		} catch (error) {
-			record.error = error instanceof Error ? error.message : String(error);
+			record.error = message(error);
 			this.all.notify();
 		}
 	}
@@ -87,7 +88,7 @@ export class Tasks {
 		try {
 			await this.session.client.request("tasks/cancel", { taskId: record.id }, { task: true });
 		} catch (error) {
-			record.error = error instanceof Error ? error.message : String(error);
+			record.error = message(error);
 		}
 		await this.poll(record);
 	}

@@ -1,7 +1,7 @@
 // The timeline: every message, as a list, a sequence diagram or a waterfall.
 
 import { getBlob } from "./api.js";
-import { button, div, download, fill, h, para, say, span } from "./dom.js";
+import { button, div, download, fill, h, menu, para, QUIET, say, span } from "./dom.js";
 import { filter, KEYS } from "./filter.js";
 import { clock, duration, size } from "./format.js";
 import { exportSvg, SequenceView, WaterfallView } from "./diagrams.js";
@@ -30,7 +30,7 @@ export class Timeline {
 		this.body = div("timeline-body");
 		this.count = h("span", { class: "faint", role: "status" });
 		this.problem = span("bad");
-		this.input = h("input", { type: "search", class: "mono filter", placeholder: "method:tools/call dur:>5ms status:error text", "aria-label": "Filter of the timeline", title: `keys: ${KEYS.join(", ")}, -key:value excludes`, value: settings.filter.value, spellcheck: false });
+		this.input = h("input", { type: "search", class: "mono filter", placeholder: "method:tools/call dur:>5ms status:error", "aria-label": "Filter of the timeline", title: `keys: ${KEYS.join(", ")}, -key:value excludes`, value: settings.filter.value, spellcheck: false });
 		this.input.addEventListener("input", () => { settings.filter.value = this.input.value; });
 		this.element = h("section", { class: "timeline", "aria-label": "Timeline" }, this.head(), this.body);
 		const draw = perFrame(() => this.draw());
@@ -60,7 +60,7 @@ export class Timeline {
 			this.all = all.checked;
 			this.refilter();
 		});
-		const exporting = h("select", { "aria-label": "Export the timeline", class: "quiet" }, ...["export…", "JSON lines", "HAR", "Markdown", "SVG"].map((one) => h("option", null, one)));
+		const exporting = menu({ "aria-label": "Export the timeline", class: "quiet" }, ["export…", "JSON lines", "HAR", "Markdown", "SVG"]);
 		exporting.addEventListener("change", () => {
 			const what = exporting.value;
 			exporting.selectedIndex = 0;
@@ -70,7 +70,7 @@ export class Timeline {
 		return div("timeline-head", this.toggle, h("h2", null, "Timeline"), this.input, this.problem, this.count,
 			h("label", { class: "check faint" }, all, "all targets"),
 			span("spring"), h("span", { class: "segments", role: "group", "aria-label": "View" }, ...modes), pause,
-			button("clear", () => this.events.clear(), { class: "quiet" }), exporting);
+			button("clear", () => this.events.clear(), QUIET), exporting);
 	}
 
 	/** @param {Entry} entry */

@@ -1,8 +1,8 @@
 // JSON as a tree: numbers and order as sent, long strings in pieces, parts to copy.
 
-import { button, copy, h, span } from "./dom.js";
+import { append, button, copy, h, LINK, span } from "./dom.js";
 import { pointer, pretty } from "./json.js";
-import { longText, visible } from "./visible.js";
+import { longText } from "./visible.js";
 
 const CHUNK = 100;
 const OPEN_CHARS = 4000;
@@ -27,15 +27,13 @@ function branch(node, name, path, options, open) {
 	const note = options.notes?.get(at);
 	const tail = [note ? span("tree-note", note) : null, tools(node, path)];
 	if (!isBranch || !node.items.length) {
-		row.append(span("tree-twig"), ...(label ? [label] : []), leaf(node));
-		for (const part of tail) if (part) row.append(part);
+		append(row, [span("tree-twig"), label, leaf(node), ...tail]);
 		return [row];
 	}
 	const count = `${node.items.length} ${node.kind === "object" ? (node.items.length === 1 ? "member" : "members") : node.items.length === 1 ? "item" : "items"}`;
 	const twig = h("span", { class: "tree-twig", "aria-hidden": "true" });
 	const brief = span("tree-brief", node.kind === "object" ? `{ ${brieflyNames(node)} }` : `[ ${count} ]`);
-	row.append(twig, ...(label ? [label] : []), brief);
-	for (const part of tail) if (part) row.append(part);
+	append(row, [twig, label, brief, ...tail]);
 	const children = h("div", { role: "group", class: "tree-children" });
 	let filled = false;
 	const toggle = (/** @type {boolean} */ isOpen) => {
@@ -66,7 +64,7 @@ function grow(children, node, path, options, open, from) {
 	const more = button(`show ${Math.min(CHUNK, node.items.length - to)} more of ${node.items.length - to}`, () => {
 		more.remove();
 		grow(children, node, path, options, open, to);
-	}, { class: "link" });
+	}, LINK);
 	children.append(more);
 }
 
@@ -80,8 +78,7 @@ function brieflyNames(node) {
 function leaf(node) {
 	if (node.kind === "string") {
 		const text = /** @type {string} */ (node.value);
-		if (text.length > OPEN_CHARS) return span("json-string", '"', longText(text, "inline"), '"');
-		return span("json-string", '"', visible(text), '"');
+		return span("json-string", '"', text.length > OPEN_CHARS ? longText(text, "inline") : text, '"');
 	}
 	return span(`json-${node.kind}`, node.kind === "object" ? "{}" : node.kind === "array" ? "[]" : node.raw);
 }

@@ -1,16 +1,14 @@
-//! The files of the page: one row each.
+//! The files of the folder `page`: one row each.
 
-use crate::page::File;
-
-/// A row of the table: the name, and the content from the folder `page`.
+/// A row of the table: the name, and the text.
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        &[$(File::new($name, include_bytes!(concat!("../page/", $name)))),*]
+        &[$(($name, include_str!(concat!("../page/", $name)))),*]
     };
 }
 
-/// The files, by name.
-pub(crate) const FILES: &[File] = files![
+/// The files of the page, by name.
+pub(crate) const FILES: &[(&str, &str)] = files![
     "api.js",
     "appview.js",
     "ask.js",
@@ -76,4 +74,9 @@ pub(crate) const FILES: &[File] = files![
 ];
 
 /// The files of the page that views of apps run in, which is served at an origin of its own.
-pub(crate) const SANDBOX: &[File] = files!["sandbox.html", "sandbox.js"];
+pub(crate) const SANDBOX: &[(&str, &str)] = files!["sandbox.html", "sandbox.js"];
+
+/// Returns the text of a file of the page, or nothing.
+pub(crate) fn text(name: &str) -> &'static str {
+    FILES.iter().find(|(file, _)| *file == name).map_or("", |(_, text)| text)
+}

@@ -1,7 +1,7 @@
 //! The web inspector for Model Context Protocol servers.
 //!
-//! * [`page`] has the files of the page: plain ES modules, HTML and CSS, embedded in the binary. `couplet-http` serves
-//!   them beside an endpoint (`Endpoint::inspector`).
+//! * [`page`] has the files of the page, embedded in the binary: plain ES modules, which are served as one script, HTML
+//!   and CSS. `couplet-http` serves them beside an endpoint (`Endpoint::inspector`).
 #![cfg_attr(
     feature = "service",
     doc = "* [`Inspector`] is the service of `couplet inspect`: targets, a feed of their messages, and the listener."
@@ -25,6 +25,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod assets;
+mod join;
 pub mod page;
 
 #[cfg(feature = "service")]

@@ -1,7 +1,7 @@
 //! From a request to its response.
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::json;
 
@@ -59,18 +59,22 @@ fn page(inspector: &Inspector, request: &Request<Incoming>, path: &str) -> Respo
         config["frames"] = json!(format!("{frames}/"));
         return json(&config);
     }
-    let name = if path.is_empty() { "index.html" } else { path };
-    let Some(bytes) = page::content(page::files(), inspector.0.folder.as_deref(), name) else {
+    let read;
+    let file = match &inspector.0.folder {
+        None => page::file(path),
+        Some(folder) => {
+            read = page::read(folder, if path.is_empty() { "index.html" } else { path });
+            read.as_ref()
+        }
+    };
+    let Some(file) = file else {
         return failed(StatusCode::NOT_FOUND, "there is no such file");
     };
-    let etag = page::etag(&bytes);
-    let is_known =
-        request.headers().get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
-    let (status, bytes) = if is_known { (StatusCode::NOT_MODIFIED, Bytes::new()) } else { (StatusCode::OK, bytes) };
-    let mut response = typed(status, page::content_type(name), full(bytes));
-    add(&mut response, page::headers(Some(frames)));
-    if let Ok(etag) = HeaderValue::from_str(&etag) {
-        response.headers_mut().insert(header::ETAG, etag);
-    }
+    let known = request.headers().get(header::IF_NONE_MATCH);
+    let is_known = known.is_some_and(|known| known.as_bytes() == file.etag.as_bytes());
+    let (status, bytes) =
+        if is_known { (StatusCode::NOT_MODIFIED, Bytes::new()) } else { (StatusCode::OK, file.bytes.clone()) };
+    let mut response = typed(status, file.content_type(), full(bytes));
+    add(&mut response, file.headers(Some(frames)));
     response
 }

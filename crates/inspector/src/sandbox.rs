@@ -7,7 +7,7 @@ use http::{Method, Request, Response, StatusCode};
 use crate::{
     body::{Body, add, failed, full, typed},
     guard::Guard,
-    page::{content, content_type, sandbox_files},
+    page::{self, sandbox_files},
 };
 
 /// What the sandbox listener serves: its two files, and nothing else.
@@ -32,14 +32,15 @@ impl Sandbox {
             "/" => "sandbox.html",
             path => path.trim_start_matches('/'),
         };
-        let is_own = sandbox_files().iter().any(|file| file.name == name);
-        let Some(bytes) = content(sandbox_files(), self.folder.as_deref(), name).filter(|_| is_own) else {
+        let Some(own) = sandbox_files().iter().find(|file| file.name == name) else {
             return failed(StatusCode::NOT_FOUND, "there is no such file");
         };
-        let mut response = typed(StatusCode::OK, content_type(name), full(bytes));
+        let changed = self.folder.as_deref().and_then(|folder| page::read(folder, name));
+        let file = changed.as_ref().unwrap_or(own);
+        let mut response = typed(StatusCode::OK, file.content_type(), full(file.bytes.clone()));
         // The policy of a view is in its own document; what is here would be inherited by it.
-        let page = self.page;
-        let policy = format!("frame-ancestors http://127.0.0.1:{page} http://localhost:{page}; base-uri 'none'");
+        let port = self.page;
+        let policy = format!("frame-ancestors http://127.0.0.1:{port} http://localhost:{port}; base-uri 'none'");
         let cross = ("cross-origin-resource-policy", "cross-origin".to_owned());
         add(&mut response, vec![("content-security-policy", policy), cross]);
         response

@@ -75,14 +75,12 @@ fn moved() -> Reply {
 
 fn file(name: &str, parts: &Parts) -> Reply {
     let Some(file) = page::file(name) else { return response::empty(StatusCode::NOT_FOUND) };
-    let etag = file.etag();
-    let is_known = parts.headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
-    let mut reply = match is_known {
+    let known = parts.headers.get(header::IF_NONE_MATCH);
+    let mut reply = match known.is_some_and(|known| known.as_bytes() == file.etag.as_bytes()) {
         true => response::empty(StatusCode::NOT_MODIFIED),
-        false => response::json(StatusCode::OK, bytes::Bytes::from_static(file.bytes)),
+        false => response::json(StatusCode::OK, file.bytes.clone()),
     };
-    let fields = [("content-type", file.content_type().to_owned()), ("etag", etag)];
-    for (name, value) in fields.into_iter().chain(page::headers(None)) {
+    for (name, value) in file.headers(None) {
         if let Ok(value) = HeaderValue::from_str(&value) {
             reply.headers_mut().insert(HeaderName::from_static(name), value);
         }
