@@ -1,12 +1,8 @@
 //! What a caller sees, and what a caller may call: one rule for both.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
-use couplet_core::{
-    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Metric, Reply, ResultBody, Service,
-    http::headers::ParamHeader, message::Params,
-};
-use couplet_server::IntoService;
+use couplet_core::{BoxFuture, Call, Caller, IntoService, JsonText, Reply, ResultBody, Service, Wrap, message::Params};
 use couplet_types::{CompletionReference, RawJson, RequestMethod, RpcError, UriTemplate};
 use serde_json::Value;
 
@@ -227,9 +223,9 @@ fn suggestion(message: &str) -> Option<(usize, &str)> {
     Some((start, name))
 }
 
-impl Service for Visibility {
-    fn describe(&self) -> Arc<Description> {
-        self.service.describe()
+impl Wrap for Visibility {
+    fn inner(&self) -> &Arc<dyn Service> {
+        &self.service
     }
 
     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
@@ -254,44 +250,12 @@ impl Service for Visibility {
         }
     }
 
-    fn hub(&self) -> &Hub {
-        self.service.hub()
-    }
-
-    fn notified(&self, note: ClientNotification) {
-        self.service.notified(note);
-    }
-
-    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        self.service.header_params(tool)
-    }
-
-    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        self.service.required_scopes(method, params)
-    }
-
-    fn has_resource(&self, uri: &str) -> bool {
-        self.service.has_resource(uri)
-    }
-
     fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
         let is_shown = match &self.rule {
             Rule::Caller(rule) => rule(caller, Item::Resource(uri)),
             Rule::Tags(tags) => tags.shows_by_default(Item::Resource(uri)),
         };
         is_shown && self.service.may_subscribe(uri, caller)
-    }
-
-    fn background(&self) -> Option<BoxFuture<'static, ()>> {
-        self.service.background()
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        self.service.metrics()
-    }
-
-    fn drain(&self, grace: Duration) -> Option<BoxFuture<'static, ()>> {
-        self.service.drain(grace)
     }
 }
 
