@@ -2,7 +2,7 @@
 //!
 //! | for authors of | items |
 //! |---|---|
-//! | servers and middleware | [`Service`], [`Call`], [`Reply`], [`ResultBody`], [`Description`], [`Hub`], [`Outbox`], [`Inputs`], [`Caller`] |
+//! | servers and middleware | [`Service`], [`Wrap`], [`Call`], [`Reply`], [`ResultBody`], [`Description`], [`Hub`], [`Outbox`], [`Inputs`], [`Caller`] |
 //! | message transports | [`Transport`], [`Connect`], [`pump::MessageStream`], [`pump::serve`], [`pump::connect`] |
 //! | other transports | [`Connection`], [`ServerConnection`], [`ClientConnection`], [`Channel`], [`Router`], [`EncodedMessage`], [`message`], [`http`] |
 //! | extensions | [`ExtensionSpec`], [`ExtensionEvent`], [`Project`], [`extension_messages!`] |
@@ -69,6 +69,7 @@ pub use service::extension::{ExtensionMethod, ExtensionSpec};
 pub use service::idempotency;
 pub use service::metric::{Metric, MetricKind};
 pub use service::observer::{Disconnected, Failure, Observer, Operation, Side};
+pub use service::wrap::{IntoService, Wrap};
 pub use service::{CacheHint, Call, ClientNotification, Description, Peer, Reply, RequestContext, ResultBody, Service};
 pub use transport::{Connect, Connected, IntoTarget, Itself, Transport, connection::Connection, memory, pump};
 pub use wire::{

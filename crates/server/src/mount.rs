@@ -15,15 +15,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use couplet_core::{Caller, Change, Relay, Service, sync::lock};
+use couplet_core::{Caller, Change, IntoService, Relay, Service, sync::lock};
 
 use crate::{handle::ServerHandle, server::Server};
-
-/// A type that can be mounted: a server, a running one, or any service, such as a proxy.
-pub trait IntoService {
-    /// Converts into the service.
-    fn into_service(self) -> Arc<dyn Service>;
-}
 
 impl IntoService for Server<()> {
     #[track_caller]
@@ -35,12 +29,6 @@ impl IntoService for Server<()> {
 impl IntoService for ServerHandle {
     fn into_service(self) -> Arc<dyn Service> {
         Arc::new(self)
-    }
-}
-
-impl IntoService for Arc<dyn Service> {
-    fn into_service(self) -> Arc<dyn Service> {
-        self
     }
 }
 

@@ -5,7 +5,7 @@ mod ready;
 
 use std::{collections::HashMap, fmt, future::Future, panic::Location, sync::Arc, time::Duration};
 
-use couplet_core::{CachePolicy, Call, ClientNotification, Limits, Reply, Revision, Sealer};
+use couplet_core::{CachePolicy, Call, ClientNotification, IntoService, Limits, Reply, Revision, Sealer};
 use couplet_types::{Implementation, ProtocolVersion};
 
 pub use ready::Ready;
@@ -17,7 +17,7 @@ use crate::{
     inner::{Config, Listener, Method},
     lifespan::Lifespan,
     middleware::Middleware,
-    mount::{IntoService, Mount},
+    mount::Mount,
     prompt::{IntoPrompt, PromptDef},
     resource::{IntoResource, ResourceDef},
     schema::SchemaDialect,

@@ -1,11 +1,10 @@
 //! Handlers that run in rounds, in any revision.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
 use couplet_core::{
-    Backchannel, BoxFuture, Call, Caller, ClientNotification, Connect, Connected, Description, Error, Hub, Inbound,
-    Inputs, JsonText, Limits, Method, Metric, Reply, Revision, Service, http::headers::ParamHeader, memory,
-    message::Params,
+    Backchannel, BoxFuture, Call, Connect, Connected, Error, Inbound, Inputs, JsonText, Limits, Method, Reply,
+    Revision, Service, Wrap, memory,
 };
 use couplet_types::{InputRequest, ProtocolVersion, RpcError};
 
@@ -79,9 +78,9 @@ impl Replayed {
     }
 }
 
-impl Service for Replayed {
-    fn describe(&self) -> Arc<Description> {
-        self.service.describe()
+impl Wrap for Replayed {
+    fn inner(&self) -> &Arc<dyn Service> {
+        &self.service
     }
 
     fn call(&self, mut call: Call) -> BoxFuture<'static, Reply> {
@@ -100,42 +99,6 @@ impl Service for Replayed {
                 service.call(call)
             }
         }
-    }
-
-    fn hub(&self) -> &Hub {
-        self.service.hub()
-    }
-
-    fn notified(&self, note: ClientNotification) {
-        self.service.notified(note);
-    }
-
-    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        self.service.header_params(tool)
-    }
-
-    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        self.service.required_scopes(method, params)
-    }
-
-    fn has_resource(&self, uri: &str) -> bool {
-        self.service.has_resource(uri)
-    }
-
-    fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
-        self.service.may_subscribe(uri, caller)
-    }
-
-    fn background(&self) -> Option<BoxFuture<'static, ()>> {
-        self.service.background()
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        self.service.metrics()
-    }
-
-    fn drain(&self, grace: Duration) -> Option<BoxFuture<'static, ()>> {
-        self.service.drain(grace)
     }
 }
 

@@ -6,6 +6,7 @@ pub mod idempotency;
 pub(crate) mod metric;
 pub(crate) mod observer;
 pub(crate) mod result;
+pub(crate) mod wrap;
 
 use std::{
     any::Any,

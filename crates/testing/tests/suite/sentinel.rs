@@ -25,6 +25,7 @@ struct Sentinel {
     notes: Arc<AtomicUsize>,
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Service for Sentinel {
     fn describe(&self) -> Arc<Description> {
         let can = ServerCapabilities::new().tools(ToolsCapability::new());
