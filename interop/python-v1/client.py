@@ -32,12 +32,16 @@ from pydantic import AnyUrl
 
 sys.path.append(str(Path(__file__).parent.parent / "shared"))
 from rolling import Run, expect  # noqa: E402
+from script import Script  # noqa: E402
 from steps import GREETING, Counted, reported, text_of  # noqa: E402
 
 run = Run()
+script = Script.wanted()
 
 
 async def answer(_context, ask):
+    if script:
+        return ElicitResult(action="accept", content=script.answer(ask.message))
     fields = ask.requestedSchema["properties"]
     if ask.message.startswith("Confirm "):
         return ElicitResult(action="accept", content={"id": run.asked(ask.message)})
@@ -47,7 +51,8 @@ async def answer(_context, ask):
 
 
 async def say(_context, ask):
-    text = run.asked(ask.messages[0].content.text)
+    text = ask.messages[0].content.text
+    text = script.say(text) if script else run.asked(text)
     content = TextContent(type="text", text=text)
     return CreateMessageResult(model="interop-model", role="assistant", content=content)
 
@@ -90,8 +95,12 @@ async def prompt(client):
     expect("the messages", [(m.role, m.content.text) for m in messages], [("user", "Explain MCP, please.")])
 
 
+def reference(prompt):
+    return PromptReference(type="ref/prompt", name=prompt)
+
+
 async def complete(client):
-    result = await client.complete(PromptReference(type="ref/prompt", name="explain"), {"name": "topic", "value": "M"})
+    result = await client.complete(reference("explain"), {"name": "topic", "value": "M"})
     expect("the topics", result.completion.values, ["MCP"])
 
 
@@ -157,7 +166,8 @@ async def opened(connect):
     async with connect() as (read, write, *_), ClientSession(read, write, client_info=about, **callbacks) as client:
         said = await client.initialize()
         print("revision", said.protocolVersion, flush=True)
-        expect("the server's name", said.serverInfo.name, "interop")
+        if not script:
+            expect("the server's name", said.serverInfo.name, "interop")
         yield client
 
 
@@ -173,6 +183,9 @@ async def main():
             run = Run(mode, name, seconds)
         case _:
             sys.exit("usage: client.py <revision> http <url> | <revision> stdio <program> [argument..]")
+    if script:
+        async with opened(connect) as client:
+            return await script.play(client, reference, AnyUrl)
     counted = Counted(run, cancel_call, subscribed)
     return await run.go(lambda: opened(connect), STEPS | counted.steps() | {"task": task})
 

@@ -26,15 +26,19 @@ from mcp_types import (
 
 sys.path.append(str(Path(__file__).parent.parent / "shared"))
 from rolling import Run, expect  # noqa: E402
+from script import Script  # noqa: E402
 from steps import GREETING, Counted, reported, text_of  # noqa: E402
 
 # Sampling and `resources/subscribe` are deprecated, and part of the suite.
 warnings.simplefilter("ignore", MCPDeprecationWarning)
 
 run = Run()
+script = Script.wanted()
 
 
 async def answer(_context, ask):
+    if script:
+        return ElicitResult(action="accept", content=script.answer(ask.message))
     fields = ask.requested_schema["properties"]
     if ask.message.startswith("Confirm "):
         return ElicitResult(action="accept", content={"id": run.asked(ask.message)})
@@ -46,7 +50,7 @@ async def answer(_context, ask):
 async def say(_context, ask):
     content = ask.messages[0].content
     text = (content[0] if isinstance(content, list) else content).text
-    content = TextContent(type="text", text=run.asked(text))
+    content = TextContent(type="text", text=script.say(text) if script else run.asked(text))
     return CreateMessageResult(model="interop-model", role="assistant", content=content)
 
 
@@ -88,8 +92,12 @@ async def prompt(client):
     expect("the messages", [(m.role, m.content.text) for m in messages], [("user", "Explain MCP, please.")])
 
 
+def reference(prompt):
+    return PromptReference(type="ref/prompt", name=prompt)
+
+
 async def complete(client):
-    result = await client.complete(PromptReference(type="ref/prompt", name="explain"), {"name": "topic", "value": "M"})
+    result = await client.complete(reference("explain"), {"name": "topic", "value": "M"})
     expect("the topics", result.completion.values, ["MCP"])
 
 
@@ -153,7 +161,8 @@ async def opened(target, revision):
     async with Client(target, mode=mode, client_info=about, **callbacks) as client:
         print("revision", client.protocol_version, flush=True)
         name = "interop" if revision in ("2025-11-25", "auto") else None
-        expect("the server's name", client.server_info and client.server_info.name, name)
+        if not script:
+            expect("the server's name", client.server_info and client.server_info.name, name)
         yield client
 
 
@@ -169,6 +178,9 @@ async def main():
             run = Run(mode, name, seconds)
         case _:
             sys.exit("usage: client.py <revision> http <url> | <revision> stdio <program> [argument..]")
+    if script:
+        async with opened(target, revision) as client:
+            return await script.play(client, reference)
     steps = STEPS | Counted(run, cancel_call, subscribed).steps()
     return await run.go(lambda: opened(target, revision), steps)
 

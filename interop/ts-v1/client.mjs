@@ -15,12 +15,14 @@ import {
     ResourceUpdatedNotificationSchema
 } from '@modelcontextprotocol/sdk/types.js';
 import { Run, limit } from './rolling.mjs';
+import { wantedScript } from './script.mjs';
 import { answers, stepsOf, textOf } from './steps.mjs';
 
 // The revision is what this SDK begins with: it has no way to ask for another one.
 const [, mode, target, ...rest] = process.argv.slice(2);
 const run = new Run(mode, ...rest);
-const answer = answers(run);
+const script = wantedScript();
+const answer = script ?? answers(run);
 
 let transport, client, revision;
 let updated = () => {};
@@ -46,7 +48,9 @@ async function connect() {
         oneByOne(transport);
     }
     console.log(`revision ${revision}`);
-    assert.equal(client.getServerVersion().name, 'interop');
+    if (script === undefined) {
+        assert.equal(client.getServerVersion().name, 'interop');
+    }
 }
 
 async function close() {
@@ -93,4 +97,10 @@ function oneByOne(transport) {
 }
 
 const { steps, counted } = stepsOf(run, () => client, call, subscribe);
-await run.go(connect, close, { ...steps, task: () => counted('job', 'done', job) });
+if (script === undefined) {
+    await run.go(connect, close, { ...steps, task: () => counted('job', 'done', job) });
+} else {
+    await connect();
+    process.exitCode = (await script.play(client, call)) > 0 ? 1 : 0;
+    await close();
+}

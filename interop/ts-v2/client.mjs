@@ -9,11 +9,13 @@ import assert from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Run, limit } from './rolling.mjs';
+import { wantedScript } from './script.mjs';
 import { answers, stepsOf } from './steps.mjs';
 
 const [revision, mode, target, ...rest] = process.argv.slice(2);
 const run = new Run(mode, ...rest);
-const answer = answers(run);
+const script = wantedScript();
+const answer = script ?? answers(run);
 
 // This client begins with one revision where there is a handshake.
 const modes = { auto: 'auto', '2025-11-25': 'legacy' };
@@ -40,7 +42,9 @@ async function connect() {
         oneByOne(transport);
     }
     console.log(`revision ${client.getNegotiatedProtocolVersion()}`);
-    assert.equal(client.getServerVersion().name, 'interop');
+    if (script === undefined) {
+        assert.equal(client.getServerVersion().name, 'interop');
+    }
 }
 
 async function close() {
@@ -76,4 +80,10 @@ function oneByOne(transport) {
 }
 
 const { steps } = stepsOf(run, () => client, call, subscribe);
-await run.go(connect, close, steps);
+if (script === undefined) {
+    await run.go(connect, close, steps);
+} else {
+    await connect();
+    process.exitCode = (await script.play(client, call)) > 0 ? 1 : 0;
+    await close();
+}

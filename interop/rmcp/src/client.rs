@@ -9,6 +9,7 @@ mod calls;
 mod counted;
 mod handler;
 mod rolling;
+mod script;
 mod steps;
 
 use std::{
@@ -27,6 +28,7 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use handler::Handler;
+use script::Script;
 use steps::Step;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -35,7 +37,7 @@ type Client = RunningService<RoleClient, Handler>;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let handler = Handler::new(&format!("rmcp{}", process::id()));
+    let handler = Handler::new(&format!("rmcp{}", process::id()), Script::wanted()?);
     let client = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [revision, "http", url] => connect(&handler, revision, url).await?,
         [revision, "stdio", program, rest @ ..] => {
@@ -49,6 +51,12 @@ async fn main() -> Outcome {
         }
         _ => return Err("usage: rmcp-client <revision> http <url> | <revision> stdio <program> [argument..]".into()),
     };
+    if let Some(script) = handler.script.clone() {
+        println!("revision {}", client.peer_info().ok_or("the server said nothing about itself")?.protocol_version);
+        script.play(&client, &handler).await?;
+        client.cancel().await?;
+        return Ok(());
+    }
     check_server(&client)?;
     for step in Step::wanted()? {
         step.run(&client, &handler, false).await.map_err(|error| format!("{}: {error}", step.name()))?;

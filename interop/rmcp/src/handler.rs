@@ -14,7 +14,7 @@ use rmcp::{
 };
 use serde_json::json;
 
-use crate::calls::Calls;
+use crate::{calls::Calls, script::Script};
 
 /// How far, of how much, and a message.
 pub(crate) type Heard = (f64, Option<f64>, Option<String>);
@@ -25,23 +25,29 @@ pub(crate) struct Handler {
     /// The resources that have changed.
     updated: Arc<Mutex<Vec<String>>>,
     pub(crate) calls: Arc<Calls>,
+    /// What it does instead of the steps of the suite.
+    pub(crate) script: Option<Arc<Script>>,
 }
 
 impl Handler {
-    pub(crate) fn new(name: &str) -> Self {
-        Self::with(Arc::new(Calls::new(name)))
+    pub(crate) fn new(name: &str, script: Option<Script>) -> Self {
+        Self { script: script.map(Arc::new), ..Self::with(Arc::new(Calls::new(name))) }
     }
 
     pub(crate) fn with(calls: Arc<Calls>) -> Self {
-        Self { heard: Arc::default(), updated: Arc::default(), calls }
+        Self { heard: Arc::default(), updated: Arc::default(), calls, script: None }
     }
 
     /// The progress of the call that has just ended, in order. This client hears of notifications in tasks of their own,
     /// which may run after the result is there.
     pub(crate) async fn heard(&self) -> Vec<Heard> {
+        self.heard_at_least(3).await
+    }
+
+    pub(crate) async fn heard_at_least(&self, expected: usize) -> Vec<Heard> {
         let heard = || self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for _ in 0..1000 {
-            if heard().len() >= 3 {
+            if heard().len() >= expected {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -72,7 +78,10 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        answer(&self.calls, &request)
+        let Some(script) = &self.script else { return answer(&self.calls, &request) };
+        let request = serde_json::to_value(&request).map_err(|e| ErrorData::internal_error(e.to_string(), None))?;
+        let fields = script.answer(request["message"].as_str().unwrap_or_default());
+        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(fields))
     }
 
     async fn create_message(
@@ -83,7 +92,11 @@ impl ClientHandler for Handler {
         let first = request.messages.first().map(|message| serde_json::to_value(&message.content));
         let content = first.and_then(Result::ok).unwrap_or_default();
         let content = content.get(0).unwrap_or(&content);
-        let id = self.calls.asked(content["text"].as_str().unwrap_or_default());
+        let text = content["text"].as_str().unwrap_or_default();
+        let id = match &self.script {
+            Some(script) => Ok(script.say(text)),
+            None => self.calls.asked(text),
+        };
         let id = id.map_err(|wrong| ErrorData::invalid_params(wrong, None))?;
         Ok(CreateMessageResult::new(SamplingMessage::assistant_text(id), "interop-model".to_owned()))
     }

@@ -229,7 +229,7 @@ const fn line(
 }
 
 /// The servers behind one gateway.
-const BEHIND: [(&str, Server); 7] = [
+pub(super) const BEHIND: [(&str, Server); 7] = [
     ("everything", Server::Everything),
     ("files", Server::Filesystem),
     ("memory", Server::Memory),
@@ -364,7 +364,7 @@ pub(super) fn all_servers(programs: &Path, servers: &Servers, logs: &Path) -> Co
 }
 
 /// Waits until tools with all these names are listed: the gateway does not wait for servers that are slow to start.
-fn listed(couplet: &Path, target: &str, names: &[String], state: &Path) -> Result<(), Failure> {
+pub(super) fn listed(couplet: &Path, target: &str, names: &[String], state: &Path) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
         let mut list = command(&text(couplet));

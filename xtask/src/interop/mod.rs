@@ -6,6 +6,7 @@
 mod behind;
 mod collections;
 mod command;
+mod foreign;
 mod gateway;
 mod peer;
 mod relay;
@@ -92,26 +93,30 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
                 let tests = with_command.then(|| collections::suite(&programs.join("couplet"), &servers, &bench.logs));
                 let behind = with_behind.then(|| behind::suite(programs, &servers, &bench.logs));
                 let gateway = with_gateway.then(|| gateway::all_servers(programs, &servers, &bench.logs));
-                commands.unwrap_or_default()
+                let counts = commands.unwrap_or_default()
                     + tests.unwrap_or_default()
                     + behind.unwrap_or_default()
-                    + gateway.unwrap_or_default()
+                    + gateway.unwrap_or_default();
+                (counts, servers)
             })
         });
         let threads: Vec<_> = peers.iter().map(|&peer| scope.spawn(move || bench.all(peer))).collect();
         let rows: Vec<Row> =
             threads.into_iter().flat_map(|thread| thread.join().expect("a thread does not panic")).collect();
-        (rows, commands.map(|thread| thread.join().expect("a thread does not panic")).unwrap_or_default())
+        (rows, commands.map(|thread| thread.join().expect("a thread does not panic")))
     });
     println!("{}\n\n{}", table(&rows), not_offered(rows.iter().map(|row| &row.plan)));
     list_skipped(&rows);
     let couplet = || Programs::new([programs.join("interop-client")], [programs.join("interop-server")]);
     let gateway = with_gateway.then(|| gateway::clients_and_servers(&bench, &programs, couplet()));
+    let (commands, servers) = commands.unzip();
+    let foreign = servers.filter(|_| with_gateway).map(|servers| foreign::suite(&bench, &programs, &servers));
     println!("logs: {}, {} seconds", bench.logs.display(), started.elapsed().as_secs());
     if let Some(status) = server.ended() {
         return Err(format!("the server ended: {status}"));
     }
-    Ok(Counts::of(&rows) + commands + gateway.unwrap_or_default())
+    let suites = [commands, gateway, foreign].into_iter().flatten();
+    Ok(suites.fold(Counts::of(&rows), std::ops::Add::add))
 }
 
 /// The clients of all SDKs against a server of ours that listens at this port, over HTTP alone.

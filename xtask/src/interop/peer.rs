@@ -206,7 +206,7 @@ pub(super) fn node(folder: &Path) -> Result<Programs, Missing> {
     for program in [client, "server.mjs"] {
         copy(&here, folder, program).map_err(Missing::Broken)?;
     }
-    for shared in ["rolling.mjs", "steps.mjs"] {
+    for shared in ["rolling.mjs", "script.mjs", "steps.mjs"] {
         copy(&root().join("interop/shared"), folder, shared).map_err(Missing::Broken)?;
     }
     let node = PathBuf::from("node");

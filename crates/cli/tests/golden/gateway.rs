@@ -326,7 +326,7 @@ fn s13_names_cannot_make_headers_or_log_lines() {
         r#"{{ "mcpServers": {{ "far": {{ "url": "{}" }} }}, "audit": {{ "file": "audit.jsonl" }} }}"#,
         server.url
     );
-    let gateway = Gateway::start(&write(&folder, "gateway.json", &text), &[], &[]);
+    let gateway = Gateway::start(&write(&folder, "gateway.json", &text), &[], &[("RUST_LOG", "trace")]);
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"far__x\r\nX-Evil: 1\u0000\u001b[2J","arguments":{"c":"\r\nX-Evil: 2"}}}"#;
     for headers in ["", "MCP-Protocol-Version: 2025-06-18\r\n", &modern("far__add")] {
         let answer = gateway.post(headers, call);
@@ -335,9 +335,17 @@ fn s13_names_cannot_make_headers_or_log_lines() {
         assert!(!answer.contains("\r\nX-Evil"), "{answer}");
     }
     let _ = gateway.run("call", &["far__forecast", "city=\r\nX-Evil: 3"]);
+    assert!(server.sent().contains(r"\r\nX-Evil: 3"), "as an argument it is sent, escaped");
+    // These names reach the service.
+    for name in ["far__x\r\nX-Evil: 4\u{1b}[2J", "x\nX-Evil: 5"] {
+        assert!(gateway.run("call", &[name]).contains("X-Evil"), "the error quotes the name");
+        let _ = gateway.run("prompt", &[name]);
+        let _ = gateway.run("read", &[name]);
+    }
     assert!(!server.sent().contains("\r\nX-Evil") && !server.sent().contains("\nX-Evil"), "{}", server.sent());
     let errors = gateway.errors.lock().unwrap().clone();
-    assert!(!errors.lines().any(|line| line.starts_with("X-Evil")) && !errors.contains('\u{1b}'), "{errors}");
+    // Even at the most verbose level, no text of a caller is logged.
+    assert!(errors.contains("TRACE") && !errors.contains("X-Evil") && !errors.contains('\u{1b}'), "{errors}");
     let audit = fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
     assert!(audit.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{audit}");
 }

@@ -11,9 +11,10 @@ use std::{
 use couplet_client::{Client, Filter};
 use couplet_core::{Ask, Change, Reply, Service};
 use couplet_host::{Host, Server as Entry};
-use couplet_server::{Ctx, Server, ToolError, tool};
+use couplet_server::{Ctx, Server, ServerHandle, ToolError, tool};
 use couplet_types::{CreateMessageParams, ElicitParams, ProtocolVersion, SamplingMessage};
 use serde_json::json;
+use tokio::{sync::watch, time::timeout};
 
 use crate::{
     evil::{Evil, value},
@@ -187,61 +188,79 @@ async fn s06_after_a_cancellation_requests_are_refused() {
     .await;
 }
 
-/// Two clients share one server, and both are in a call that asks: each gets its own request.
+/// The state of two calls that run at the same time.
+#[derive(Clone, Copy, Default)]
+struct Meeting {
+    naming: bool,
+    waiting: bool,
+    answered: bool,
+}
+
+/// A server with two tools: `name` asks once `wait` runs as well, and `wait` ends once `name` has its answer. A request
+/// that is held back while both run is answered after `wait` has ended on its own.
+fn meeting(far: ProtocolVersion, state: &Arc<watch::Sender<Meeting>>) -> ServerHandle {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Name {
+        name: String,
+    }
+    let (naming, waiting) = (state.clone(), state.clone());
+    let name = move |ctx: Ctx| {
+        let state = naming.clone();
+        async move {
+            state.send_modify(|state| state.naming = true);
+            let _ = state.subscribe().wait_for(|state| state.waiting).await;
+            let answer = ctx.elicit::<Name>("name", "who are you?").await?.accepted()?;
+            state.send_modify(|state| state.answered = true);
+            Ok::<_, ToolError>(answer.name)
+        }
+    };
+    let wait = move || {
+        let state = waiting.clone();
+        async move {
+            state.send_modify(|state| state.waiting = true);
+            let _ = timeout(Duration::from_millis(300), state.subscribe().wait_for(|state| state.answered)).await;
+            "waited"
+        }
+    };
+    Server::new("who", "1").versions([far]).tool(tool("name", name)).tool(tool("wait", wait)).build()
+}
+
+/// Two clients share one server, and both have a call there: a request goes to the one that it belongs to, which is not
+/// the latest one.
 #[tokio::test]
 async fn s07_each_client_answers_its_own_call() {
-    for far in [SESSIONS, STATELESS] {
-        for near in [SESSIONS, STATELESS] {
-            in_time(format_args!("{near} to {far}"), async {
-                let running = Arc::new(AtomicUsize::new(0));
-                let name = move |ctx: Ctx| {
-                    #[derive(serde::Deserialize, schemars::JsonSchema)]
-                    struct Name {
-                        name: String,
-                    }
-                    let running = running.clone();
-                    async move {
-                        // Calls meet, so that a request could belong to any of them.
-                        running.fetch_add(1, Ordering::SeqCst);
-                        for _ in 0..20 {
-                            if running.load(Ordering::SeqCst) >= 2 {
-                                break;
-                            }
-                            tokio::time::sleep(Duration::from_millis(1)).await;
-                        }
-                        let answer = ctx.elicit::<Name>("name", "who are you?").await;
-                        running.fetch_sub(1, Ordering::SeqCst);
-                        Ok::<_, ToolError>(answer?.accepted()?.name)
-                    }
+    for (near, far) in [(SESSIONS, SESSIONS), (SESSIONS, STATELESS), (STATELESS, SESSIONS), (STATELESS, STATELESS)] {
+        in_time(format_args!("{near} to {far}"), async {
+            let state = Arc::new(watch::Sender::new(Meeting::default()));
+            let host = Host::builder().server("who", meeting(far, &state)).build();
+            let mut clients = Vec::new();
+            for name in ["ann", "bob"] {
+                let asked = Arc::new(AtomicUsize::new(0));
+                let count = asked.clone();
+                let client = Client::new(name, "1").versions([near]).on_elicit(move |ask| {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    async move { ask.accept(json!({ "name": name })) }
+                });
+                let client = connect(client, host.service()).await;
+                client.tools().await.unwrap();
+                clients.push((name, client, asked));
+            }
+            for round in 0..4 {
+                let ((name, client, asked), (_, other, not_asked)) = (&clients[round % 2], &clients[(round + 1) % 2]);
+                let before = (asked.load(Ordering::SeqCst), not_asked.load(Ordering::SeqCst));
+                state.send_replace(Meeting::default());
+                let late = async {
+                    state.subscribe().wait_for(|state| state.naming).await.unwrap();
+                    other.call("who__wait", ()).await
                 };
-                let who = Server::new("who", "1").versions([far]).tool(tool("name", name)).build();
-                let host = Host::builder().server("who", who).server("files", server("files", far).build()).build();
-                let mut calls = tokio::task::JoinSet::new();
-                for name in ["ann", "bob", "cid", "dee"] {
-                    let client = Client::new(name, "1")
-                        .versions([near])
-                        .on_elicit(move |ask| async move { ask.accept(json!({ "name": name })) });
-                    let client = connect(client, host.service()).await;
-                    client.tools().await.unwrap();
-                    calls.spawn(async move {
-                        for _ in 0..5 {
-                            let done = loop {
-                                match client.call("who__name", ()).await {
-                                    // The first requests may be refused rather than guessed.
-                                    Err(error) if error.to_string().contains("cannot be assigned") => {}
-                                    done => break done.unwrap(),
-                                }
-                            };
-                            assert_eq!(done.text(), name);
-                        }
-                    });
-                }
-                while let Some(done) = calls.join_next().await {
-                    done.unwrap();
-                }
-            })
-            .await;
-        }
+                let (named, waited) = tokio::join!(client.call("who__name", ()), late);
+                assert_eq!(named.unwrap().text(), *name, "{near} to {far}, round {round}");
+                assert_eq!(waited.unwrap().text(), "waited");
+                let after = (asked.load(Ordering::SeqCst), not_asked.load(Ordering::SeqCst));
+                assert_eq!(after, (before.0 + 1, before.1), "{near} to {far}, round {round}");
+            }
+        })
+        .await;
     }
 }
 
