@@ -14,6 +14,9 @@ use crate::{
 const LARGEST: usize = 4 << 10;
 const LEVELS: [usize; 4] = [5, 3, 2, 1];
 
+/// The maximum number of responses and of media types.
+const MOST: usize = 100;
+
 /// The responses that the document describes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expected {
@@ -31,18 +34,19 @@ impl Expected {
         let mut expected = Self::default();
         let mut schemas: Vec<&Value> = Vec::new();
         let mut types: Vec<&str> = Vec::new();
-        for (status, response) in members(responses) {
+        for (status, response) in members(responses).take(MOST) {
             let response = document.resolve(response);
             let is_success = status.starts_with('2') || status == "default" && !responses_have_success(responses);
             if !is_success {
                 let described = text::clean(response["description"].as_str().unwrap_or_default(), 200);
-                expected.errors.insert(status.to_ascii_uppercase(), described);
+                expected.errors.insert(text::truncated(status, 10).to_ascii_uppercase(), described);
                 continue;
             }
-            for (name, media) in members(&response["content"]) {
+            for (name, media) in members(&response["content"]).take(MOST) {
                 types.push(name);
                 let schema = &document.resolve(media)["schema"];
-                if is_json(name) && schema.is_object() && !schemas.contains(&schema) {
+                let is_known = || schemas.iter().any(|known| std::ptr::eq(*known, schema) || *known == schema);
+                if is_json(name) && schema.is_object() && !is_known() {
                     schemas.push(schema);
                 }
             }
@@ -97,7 +101,7 @@ pub(crate) fn is_json(media_type: &str) -> bool {
 }
 
 fn accept(types: &[&str]) -> String {
-    let valid = |name: &&&str| http::HeaderValue::from_str(name).is_ok() && !name.contains(',');
+    let valid = |name: &&&str| name.len() <= 256 && http::HeaderValue::from_str(name).is_ok() && !name.contains(',');
     let json = types.iter().filter(valid).find(|name| is_json(name));
     match json.or_else(|| types.iter().find(valid)) {
         Some(name) if *name != "*/*" => format!("{name}, */*;q=0.1"),
