@@ -49,7 +49,12 @@ impl Sources<'_> {
     /// # Errors
     /// If the schema is too large even without details.
     pub(super) fn inputs(&self) -> Result<Inputs, String> {
+        // A result that was too large stays so with as many levels as it has.
+        let mut deepest = usize::MAX;
         for (levels, most) in LEVELS {
+            if levels > deepest {
+                continue;
+            }
             let mut writer = Writer {
                 sources: self,
                 rewriter: Rewriter::new(self.document, Direction::Request, levels, most),
@@ -60,6 +65,7 @@ impl Sources<'_> {
             let parameters = writer.parameters();
             let body = writer.body();
             let is_over = writer.rewriter.is_over_budget();
+            deepest = writer.rewriter.deepest();
             let schema = writer.schema();
             let size = schema.to_string().len();
             if !is_over && size <= most {

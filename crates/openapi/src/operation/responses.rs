@@ -63,13 +63,18 @@ impl Expected {
     fn output(&mut self, document: &Document, schema: &Value) -> Option<Value> {
         let kind = Rewriter::new(document, Direction::Response, 1, LARGEST).parts(schema).kind();
         self.wrapped = kind != Some("object");
+        let mut deepest = usize::MAX;
         for levels in LEVELS {
+            if levels > deepest {
+                continue;
+            }
             let mut rewriter = Rewriter::new(document, Direction::Response, levels, LARGEST);
             let written = Value::Object(rewriter.rewrite(schema));
             let output = if self.wrapped { wrapped(written) } else { written };
             if !rewriter.is_over_budget() && output.to_string().len() <= LARGEST {
                 return Some(output);
             }
+            deepest = rewriter.deepest();
         }
         Some(if self.wrapped { wrapped(json!({})) } else { json!({ "type": "object" }) })
     }

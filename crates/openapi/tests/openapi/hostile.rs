@@ -72,7 +72,7 @@ fn parts_that_many_operations_share_are_not_copied_whole() {
     let mut paths = Map::new();
     for (name, _) in schemas.as_object().expect("it is an object") {
         let schema = json!({ "$ref": format!("#/components/schemas/{name}") });
-        for at in 0..50 {
+        for at in 0..20 {
             let mut item = posting(schema.clone());
             item["parameters"] = json!([{ "name": "p", "in": "query", "schema": schema }]);
             item["post"]["responses"] = json!({ "200": { "content": { "application/json": { "schema": schema } } } });
@@ -80,7 +80,7 @@ fn parts_that_many_operations_share_are_not_copied_whole() {
         }
     }
     let (operations, skipped) = operations(Value::Object(paths), json!({ "schemas": schemas }));
-    assert_eq!((operations.len(), skipped.len()), (250, 0));
+    assert_eq!((operations.len(), skipped.len()), (100, 0));
     for operation in &operations {
         let output = operation.output_schema.as_ref().map_or(0, |schema| schema.to_string().len());
         assert!(size(operation) + output <= 68 << 10, "{}: {} and {output}", operation.path, size(operation));
@@ -191,8 +191,8 @@ fn swagger_2_does_not_grow_by_its_conversion() {
         "parameters": [{ "$ref": "#/parameters/body" }, { "$ref": "#/parameters/long" }],
         "responses": { "200": { "$ref": "#/responses/wide" } },
     });
-    let mut paths: Map<String, Value> = (0..500).map(|at| (format!("/{at}"), json!({ "post": operation }))).collect();
-    paths.extend((500..1_000).map(|at| (format!("/{at}"), json!({ "$ref": "#/x-items/one" }))));
+    let mut paths: Map<String, Value> = (0..100).map(|at| (format!("/{at}"), json!({ "post": operation }))).collect();
+    paths.extend((100..200).map(|at| (format!("/{at}"), json!({ "$ref": "#/x-items/one" }))));
     let source = json!({
         "swagger": "2.0",
         "host": "example.com",
@@ -211,7 +211,7 @@ fn swagger_2_does_not_grow_by_its_conversion() {
     // The format for debugging is longer by itself.
     assert!(grown < 10 * length, "{length} became {grown}");
     let (operations, skipped) = OpenApi::new(converted).operations();
-    assert_eq!((operations.len(), skipped), (1_000, vec![]));
+    assert_eq!((operations.len(), skipped), (200, vec![]));
     let first = &operations[0];
     assert_eq!((first.input_schema["required"].clone(), first.output_schema.is_some()), (json!(["body"]), true));
     assert_eq!(first.input_schema["properties"]["long"]["type"], "string");
