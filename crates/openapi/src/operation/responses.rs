@@ -53,7 +53,8 @@ impl Expected {
         }
         expected.accept = accept(&types);
         let output = match schemas[..] {
-            [schema] if types.iter().all(|name| is_json(name)) => expected.output(document, schema),
+            // Requests accept JSON before XML. Another type may be meant for some arguments only.
+            [schema] if types.iter().all(|name| is_json(name) || is_xml(name)) => expected.output(document, schema),
             _ => None,
         };
         (expected, output)
@@ -105,11 +106,46 @@ pub(crate) fn is_json(media_type: &str) -> bool {
     essence == "application/json" || essence.ends_with("+json") || essence == "text/json"
 }
 
+/// Whether a media type is XML that stands for data.
+fn is_xml(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_data = essence.starts_with("application/") || essence.starts_with("text/");
+    is_data && !essence.contains("html") && (essence.ends_with("/xml") || essence.ends_with("+xml"))
+}
+
 fn accept(types: &[&str]) -> String {
     let valid = |name: &&&str| name.len() <= 256 && http::HeaderValue::from_str(name).is_ok() && !name.contains(',');
     let json = types.iter().filter(valid).find(|name| is_json(name));
     match json.or_else(|| types.iter().find(valid)) {
         Some(name) if *name != "*/*" => format!("{name}, */*;q=0.1"),
         _ => "application/json, */*;q=0.1".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_schema_is_that_of_json() {
+        let document = Document::from_value(json!({ "openapi": "3.0.0" })).expect("it is a document");
+        let schema = json!({ "schema": { "type": "object" } });
+        for (others, expected) in [
+            (&[][..], true),
+            (&["application/xml"], true),
+            (&["text/xml; charset=utf-8", "application/atom+xml"], true),
+            (&["text/csv"], false),
+            (&["image/svg+xml"], false),
+            (&["application/xhtml+xml"], false),
+        ] {
+            let mut content = json!({ "application/json": schema });
+            others.iter().for_each(|name| content[*name] = schema.clone());
+            let (found, output) = Expected::parse(&document, &json!({ "200": { "content": content } }));
+            assert_eq!(
+                (output.is_some(), found.accept.as_str()),
+                (expected, "application/json, */*;q=0.1"),
+                "{others:?}"
+            );
+        }
     }
 }
