@@ -109,8 +109,9 @@ impl OpenApi {
     /// | `oauth2` with the flow `clientCredentials` | `id:secret`, or an access token |
     /// | other `oauth2`, `openIdConnect` | an access token |
     ///
-    /// In a document without a scheme of that name, `bearer` and `basic` are those of HTTP. Credentials are sent to the
-    /// origin of the base URL only; see [`trust_origin`](Self::trust_origin).
+    /// In a document without a scheme of that name, `bearer` and `basic` are those of HTTP, for all operations that the
+    /// document does not declare to be open. Credentials are sent to the origin of the base URL only; see
+    /// [`trust_origin`](Self::trust_origin). Client credentials are sent to the token URL of the document.
     pub fn auth(mut self, scheme: impl Into<String>, value: impl Into<Secret>) -> Self {
         self.credentials.push((scheme.into(), Source::Fixed(value.into())));
         self
@@ -165,7 +166,7 @@ impl OpenApi {
 
     /// Returns the operations that the filters select, and those that cannot be used.
     pub fn operations(&self) -> (Vec<Operation>, Vec<Skipped>) {
-        collect(&self.document, &self.servers, &self.filters)
+        collect(&self.document, &self.servers, &self.filters, usize::MAX)
     }
 
     /// Creates the server. Operations that cannot be used are logged and left out.
@@ -174,7 +175,11 @@ impl OpenApi {
     /// If no operation can be used, more than 10,000 are selected, a credential is for a scheme that the document does not
     /// have, or TLS cannot be set up.
     pub fn into_server(self) -> Result<Server, SpecError> {
-        let (operations, skipped) = self.operations();
+        let (operations, skipped) = collect(&self.document, &self.servers, &self.filters, Self::MOST + 1);
+        if operations.len() + skipped.len() > Self::MOST {
+            let what = format!("more than {} operations are selected: use filters", Self::MOST);
+            return Err(SpecError::new(what));
+        }
         if operations.is_empty() {
             let reason = skipped.first().map_or("the filters select none".to_owned(), |first| first.reason.clone());
             return Err(SpecError::new(format!("no operation can be served: {reason}")));
@@ -182,18 +187,14 @@ impl OpenApi {
         for skipped in &skipped {
             tracing::warn!("{} {} is not served: {}", skipped.method, skipped.path, skipped.reason);
         }
-        if operations.len() > Self::MOST {
-            let (count, most) = (operations.len(), Self::MOST);
-            let what = format!("{count} operations are selected; a server has at most {most}: use filters");
-            return Err(SpecError::new(what));
-        }
         let upstream = self.upstream()?;
         Ok(server::build(&self.document, operations, Arc::new(upstream), self.resources))
     }
 
     fn upstream(&self) -> Result<Upstream, SpecError> {
         let failed = |error: couplet_core::Error| SpecError::new(error.to_string());
-        let credentials = Credentials::new(&self.document, &self.credentials)?;
+        let own = self.servers.base(&self.document, &[]).ok();
+        let credentials = Credentials::new(&self.document, own.as_ref(), &self.credentials)?;
         let mut fetcher = Fetcher::with_settings(self.reach, self.http.clone()).map_err(failed)?;
         // What the program itself has named is not checked.
         let chosen = match &self.servers.base {
@@ -204,8 +205,7 @@ impl OpenApi {
             let client = self.http.clone().build().map_err(failed)?;
             fetcher = fetcher.trust_origin(&uri, Arc::new(client));
         }
-        let own = self.servers.base(&self.document, &[]).ok().map(|base| base.origin);
-        let origins = self.origins.iter().cloned().chain(own).collect();
+        let origins = self.origins.iter().cloned().chain(own.map(|base| base.origin)).collect();
         Ok(Upstream { fetcher: fetcher.limit(self.limit).timeout(self.timeout), credentials, origins })
     }
 }

@@ -15,6 +15,11 @@ use crate::{
 /// The maximum length of an error's body that the model sees.
 const ERROR: usize = 4_000;
 
+/// The minimum lengths of secrets that are removed, from errors and from other responses: a shorter one may be an ordinary
+/// word.
+const SHORTEST_IN_ERRORS: usize = 6;
+const SHORTEST: usize = 16;
+
 /// The content of a response, by its kind.
 enum Payload {
     Empty,
@@ -27,7 +32,7 @@ enum Payload {
 /// Returns the result of a call.
 pub(crate) fn result(operation: &Operation, received: &Received) -> CallToolResult {
     let response = &received.response;
-    let (content, media_type) = content(response);
+    let (content, media_type) = content(received);
     let status = response.status.as_u16();
     if !response.status.is_success() {
         return CallToolResult::error(error(operation, received, &content));
@@ -55,7 +60,7 @@ pub(crate) fn result(operation: &Operation, received: &Received) -> CallToolResu
 
 /// Returns the contents of a resource, or an error.
 pub(crate) fn contents(operation: &Operation, received: &Received, uri: &str) -> Result<ResourceContents, String> {
-    let (content, media_type) = content(&received.response);
+    let (content, media_type) = content(received);
     if !received.response.status.is_success() {
         return Err(error(operation, received, &content));
     }
@@ -109,17 +114,53 @@ fn error(operation: &Operation, received: &Received, content: &Payload) -> Strin
         Payload::Json(_, said) | Payload::Text(said) => said.clone(),
         Payload::Empty | Payload::Bytes(_) => String::new(),
     };
-    let said = redacted(&crate::text::truncated(&said, ERROR), &received.applied.secrets);
+    let secrets = &received.applied.secrets;
+    let said = crate::text::truncated(&redacted(&said, secrets, SHORTEST_IN_ERRORS).unwrap_or(said), ERROR);
     if said.is_empty() { text } else { format!("{text}\n{said}") }
 }
 
-/// Removes secrets that the API repeats.
-fn redacted(text: &str, secrets: &[Secret]) -> String {
-    let long = secrets.iter().map(Secret::reveal).filter(|secret| secret.len() >= 6);
-    long.fold(text.to_owned(), |text, secret| text.replace(secret, "[redacted]"))
+/// Removes secrets that the API repeats; `None` if there are none.
+fn redacted(text: &str, secrets: &[Secret], shortest: usize) -> Option<String> {
+    let long = secrets.iter().map(Secret::reveal).filter(|secret| secret.len() >= shortest);
+    long.fold(None, |changed: Option<String>, secret| {
+        let now = changed.as_deref().unwrap_or(text);
+        if now.contains(secret) { Some(now.replace(secret, "[redacted]")) } else { changed }
+    })
 }
 
-fn content(response: &Fetched) -> (Payload, &str) {
+/// Removes secrets from the strings of a value; returns whether there were any.
+fn redact(value: &mut Value, secrets: &[Secret]) -> bool {
+    match value {
+        Value::String(text) => match redacted(text, secrets, SHORTEST) {
+            Some(changed) => {
+                *text = changed;
+                true
+            }
+            None => false,
+        },
+        Value::Array(items) => items.iter_mut().fold(false, |found, item| redact(item, secrets) || found),
+        Value::Object(members) => members.values_mut().fold(false, |found, member| redact(member, secrets) || found),
+        _ => false,
+    }
+}
+
+/// Returns the content of a response without the secrets of its request, and the media type.
+fn content(received: &Received) -> (Payload, &str) {
+    let secrets = &received.applied.secrets;
+    let (content, media_type) = parsed(&received.response);
+    let content = match content {
+        Payload::Json(mut value, text) => {
+            // The text is written again only if it must be: it may have numbers that a value cannot represent.
+            let text = if redact(&mut value, secrets) { value.to_string() } else { text };
+            Payload::Json(value, text)
+        }
+        Payload::Text(text) => Payload::Text(redacted(&text, secrets, SHORTEST).unwrap_or(text)),
+        other => other,
+    };
+    (content, media_type)
+}
+
+fn parsed(response: &Fetched) -> (Payload, &str) {
     let media_type = response.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if response.body.is_empty() {
         return (Payload::Empty, media_type);

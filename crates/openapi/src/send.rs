@@ -119,6 +119,7 @@ impl Upstream {
             }
             if leaves {
                 // Arguments and credentials are meant for the API only.
+                *next.body_mut() = Bytes::new();
                 let accept = next.headers_mut().remove(ACCEPT);
                 *next.headers_mut() = HeaderMap::new();
                 next.headers_mut().extend(accept.map(|accept| (ACCEPT, accept)));

@@ -1,6 +1,12 @@
 //! `couplet openapi SPEC`: serves a REST API as tools, on stdio or over HTTP.
 
-use std::{env, fs, path::Path, sync::Arc};
+use std::{
+    env,
+    fs::File,
+    io::{self, Read},
+    path::Path,
+    sync::Arc,
+};
 
 use couplet::{
     Client,
@@ -18,8 +24,11 @@ use crate::{
     target::{TlsArgs, pair},
 };
 
-/// The maximum size of a document that is fetched.
+/// The maximum size of a document.
 const LARGEST: usize = 64 << 20;
+
+/// The number of tools that all hosts accept.
+const MOST_TOOLS: usize = 128;
 
 /// The arguments of `couplet openapi`.
 #[derive(clap::Args, Debug)]
@@ -93,7 +102,7 @@ async fn document(args: &Args, output: &Output) -> Result<Document, Failure> {
     let is_url = args.spec.starts_with("http://") || args.spec.starts_with("https://");
     if !is_url {
         let path = Path::new(&args.spec);
-        let text = fs::read(path).map_err(|e| Failure::file(path, "read", &e))?;
+        let text = bytes(path).map_err(|e| Failure::file(path, "read", &e))?;
         return Document::parse(&text).map_err(|error| invalid(&args.spec, &error));
     }
     let uri = args.spec.parse().map_err(|_| Failure::usage(format!("`{}` is not a URL", args.spec)))?;
@@ -109,6 +118,13 @@ async fn document(args: &Args, output: &Output) -> Result<Document, Failure> {
     }
     let document = Document::parse(&fetched.body).map_err(|error| invalid(&args.spec, &error))?;
     Ok(document.located_at(&args.spec))
+}
+
+/// Reads a file, as far as a document can be long: it may also be a pipe or a device.
+fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn invalid(spec: &str, error: &SpecError) -> Failure {
@@ -154,6 +170,11 @@ async fn list(service: Arc<dyn Service>, output: &Output) -> Result<(), Failure>
     let offer = Offer::from_client(&client, None).await?;
     let text = if output.json { offer.to_json(client.server())? } else { offer.to_text(output) };
     output.print(text.trim_start_matches('\n'))?;
+    let tools = offer.tools.len();
+    if tools > MOST_TOOLS && !output.json {
+        output.note(&format!("{tools} tools are more than some hosts accept ({MOST_TOOLS}) and models choose well among"));
+        output.note("select some with --include or --exclude: tag:T, method:M, path:P, name:N");
+    }
     client.close().await?;
     Ok(())
 }

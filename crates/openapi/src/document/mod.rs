@@ -10,7 +10,7 @@ mod yaml;
 use http::Uri;
 use serde_json::{Map, Value};
 
-use crate::error::SpecError;
+use crate::{error::SpecError, text};
 
 /// The maximum length of a document in bytes.
 const LONGEST: usize = 64 << 20;
@@ -66,6 +66,7 @@ impl Document {
             (Some(version), _) if version.starts_with("3.") => root,
             (None, Some(version)) if version.starts_with('2') => swagger2::convert(root),
             (Some(version), _) | (None, Some(version)) => {
+                let version = text::clean(&version, 20);
                 let what = format!("the version is `{version}`: expected OpenAPI 3.0 or 3.1, or Swagger 2.0");
                 return Err(SpecError::new(what));
             }
@@ -89,10 +90,10 @@ impl Document {
         self.root["info"]["title"].as_str().unwrap_or("API")
     }
 
-    /// Returns the version of the API.
+    /// Returns the version of the API, as far as it is one: without invisible characters, truncated.
     pub fn version(&self) -> String {
         match &self.root["info"]["version"] {
-            Value::String(version) => version.clone(),
+            Value::String(version) => text::clean(version, 64),
             Value::Number(version) => version.to_string(),
             _ => "0".to_owned(),
         }

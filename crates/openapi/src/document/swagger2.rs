@@ -1,13 +1,19 @@
 //! Swagger 2 documents, converted to the layout of OpenAPI 3.
 //!
-//! Schemas stay in `definitions`, where their references lead; parameters and responses are resolved on the way, because
-//! their layout differs.
+//! The result is about as large as the source, whatever refers to what: schemas stay in `definitions`, `parameters` and
+//! `responses`, where their references lead, and a path item that others refer to is converted once.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
 use super::{items, members};
+use crate::text;
 
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
+
+/// The maximum length of a name or a media type that is copied to each place that refers to it.
+const LONGEST: usize = 256;
 
 /// The members of a parameter that belong to its schema in OpenAPI 3.
 const SCHEMA_KEYS: [&str; 16] = [
@@ -29,11 +35,23 @@ const SCHEMA_KEYS: [&str; 16] = [
     "multipleOf",
 ];
 
-pub(super) fn convert(root: Value) -> Value {
-    let mut paths = Map::new();
+pub(super) fn convert(mut root: Value) -> Value {
+    let (mut paths, mut shared) = (Map::new(), BTreeMap::new());
     for (path, item) in members(&root["paths"]) {
-        paths.insert(path.to_owned(), path_item(&root, resolve(&root, item)));
+        let converted = match item["$ref"].as_str() {
+            Some(reference) => {
+                let number = shared.len();
+                let number = shared.entry(reference).or_insert(number);
+                json!({ "$ref": format!("#/components/pathItems/{number}") })
+            }
+            None => path_item(&root, item),
+        };
+        paths.insert(path.to_owned(), converted);
     }
+    let shared: Map<String, Value> = shared
+        .into_iter()
+        .map(|(reference, number)| (number.to_string(), path_item(&root, target(&root, reference))))
+        .collect();
     let schemes: Map<String, Value> = members(&root["securityDefinitions"])
         .map(|(name, scheme)| (name.to_owned(), security_scheme(scheme)))
         .collect();
@@ -41,11 +59,11 @@ pub(super) fn convert(root: Value) -> Value {
         "openapi": "3.0.0",
         "servers": servers(&root),
         "paths": paths,
-        "components": { "securitySchemes": schemes },
+        "components": { "securitySchemes": schemes, "pathItems": shared },
     });
-    for member in ["info", "definitions", "security", "tags"] {
-        if let Some(value) = root.get(member) {
-            converted[member] = value.clone();
+    for member in ["info", "definitions", "parameters", "responses", "security", "tags"] {
+        if let Some(value) = root.get_mut(member) {
+            converted[member] = value.take();
         }
     }
     converted
@@ -61,7 +79,7 @@ fn servers(root: &Value) -> Value {
 
 fn path_item(root: &Value, item: &Value) -> Value {
     let mut converted = Map::new();
-    let shared: Vec<&Value> = items(&item["parameters"]).map(|parameter| resolve(root, parameter)).collect();
+    let shared: Vec<Found<'_>> = items(&item["parameters"]).map(|parameter| Found::new(root, parameter)).collect();
     for method in METHODS {
         if let Some(operation) = item.get(method).filter(|operation| operation.is_object()) {
             converted.insert(method.to_owned(), operation_of(root, operation, &shared));
@@ -70,41 +88,91 @@ fn path_item(root: &Value, item: &Value) -> Value {
     Value::Object(converted)
 }
 
-fn operation_of(root: &Value, operation: &Value, shared: &[&Value]) -> Value {
-    let own: Vec<&Value> = items(&operation["parameters"]).map(|parameter| resolve(root, parameter)).collect();
-    let is_replaced = |p: &Value| own.iter().any(|o| o["name"] == p["name"] && o["in"] == p["in"]);
-    let all: Vec<&Value> = own.iter().copied().chain(shared.iter().copied().filter(|p| !is_replaced(p))).collect();
-    let place = |parameter: &Value, place: &str| parameter["in"] == place;
-    let plain = all.iter().filter(|p| !place(p, "body") && !place(p, "formData")).map(|p| parameter(p));
-    let form: Vec<&Value> = all.iter().copied().filter(|p| place(p, "formData")).collect();
-    let body = all.iter().find(|p| place(p, "body"));
-    let consumes = list(operation, root, "consumes");
+/// A parameter or a response, and the reference that leads to it.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    value: &'a Value,
+    reference: Option<&'a str>,
+}
 
-    let mut converted = operation.as_object().cloned().unwrap_or_default();
+impl<'a> Found<'a> {
+    fn new(root: &'a Value, value: &'a Value) -> Self {
+        let reference = value["$ref"].as_str();
+        Self { value: reference.map_or(value, |reference| target(root, reference)), reference }
+    }
+
+    fn is_in(self, place: &str) -> bool {
+        self.value["in"] == place
+    }
+
+    /// The name, if it can be copied.
+    fn name(self) -> Option<&'a str> {
+        self.value["name"].as_str().filter(|name| name.len() <= LONGEST)
+    }
+
+    /// The schema of a parameter that is not a body: its own members, or a reference to it, which has the same ones.
+    fn schema(self) -> Value {
+        if let Some(reference) = self.reference {
+            return json!({ "$ref": reference });
+        }
+        let own = SCHEMA_KEYS.iter().filter_map(|key| Some(((*key).to_owned(), self.value.get(*key)?.clone())));
+        Value::Object(own.collect())
+    }
+
+    /// The schema that is a member: of a body or a response.
+    fn member(self) -> Value {
+        match self.reference {
+            Some(reference) => json!({ "$ref": format!("{reference}/schema") }),
+            None => self.value["schema"].clone(),
+        }
+    }
+
+    fn description(self) -> String {
+        text::clean(self.value["description"].as_str().unwrap_or_default(), 500)
+    }
+}
+
+fn operation_of(root: &Value, operation: &Value, shared: &[Found<'_>]) -> Value {
+    let own: Vec<Found<'_>> = items(&operation["parameters"]).map(|parameter| Found::new(root, parameter)).collect();
+    // Those of the path that the operation replaces are left out when parameters are collected.
+    let all = || own.iter().chain(shared).copied();
+    let plain = all().filter(|p| !p.is_in("body") && !p.is_in("formData")).map(parameter);
+    let form: Vec<Found<'_>> = all().filter(|p| p.is_in("formData")).collect();
+    let body = all().find(|p| p.is_in("body"));
+    let consumes = list(operation, root, "consumes");
+    let produces = list(operation, root, "produces");
+
+    let mut converted: Map<String, Value> = members(operation)
+        .filter(|(name, _)| !["parameters", "responses", "consumes", "produces"].contains(name))
+        .map(|(name, value)| (name.to_owned(), value.clone()))
+        .collect();
     converted.insert("parameters".to_owned(), plain.collect());
     let body = match body {
         Some(body) => {
             let media = consumes.iter().find(|m| m.contains("json")).or(consumes.first()).copied();
-            let content = json!({ media.unwrap_or("application/json"): { "schema": body["schema"] } });
-            Some(
-                json!({ "required": body["required"] == true, "description": body["description"], "content": content }),
-            )
+            let content = json!({ media.unwrap_or("application/json"): { "schema": body.member() } });
+            let required = body.value["required"] == true;
+            Some(json!({ "required": required, "description": body.description(), "content": content }))
         }
         None => (!form.is_empty()).then(|| form_body(&form, &consumes)),
     };
     if let Some(body) = body {
         converted.insert("requestBody".to_owned(), body);
     }
-    let produces = list(operation, root, "produces");
     let responses: Map<String, Value> = members(&operation["responses"])
-        .map(|(status, response)| (status.to_owned(), response_of(resolve(root, response), &produces)))
+        .map(|(status, response)| (status.to_owned(), response_of(Found::new(root, response), &produces)))
         .collect();
     converted.insert("responses".to_owned(), Value::Object(responses));
     Value::Object(converted)
 }
 
-fn parameter(parameter: &Value) -> Value {
-    let is_query = parameter["in"] == "query";
+fn parameter(found: Found<'_>) -> Value {
+    let parameter = found.value;
+    // A reference that leads nowhere, or to a name of unusual length, is for the reader of parameters.
+    let Some(name) = found.name() else {
+        return found.reference.map_or_else(|| parameter.clone(), |reference| json!({ "$ref": reference }));
+    };
+    let is_query = found.is_in("query");
     let (style, explode) = match parameter["collectionFormat"].as_str() {
         Some("multi") => ("form", true),
         Some("ssv" | "tsv") if is_query => ("spaceDelimited", false),
@@ -113,35 +181,32 @@ fn parameter(parameter: &Value) -> Value {
         _ => ("simple", false),
     };
     json!({
-        "name": parameter["name"],
-        "in": parameter["in"],
+        "name": name,
+        "in": parameter["in"].as_str().filter(|place| place.len() <= LONGEST),
         "required": parameter["required"] == true,
-        "description": parameter["description"],
+        "description": found.description(),
         "style": style,
         "explode": explode,
-        "schema": schema(parameter),
+        "schema": found.schema(),
     })
 }
 
-fn schema(parameter: &Value) -> Value {
-    let own = SCHEMA_KEYS.iter().filter_map(|key| Some(((*key).to_owned(), parameter.get(*key)?.clone())));
-    Value::Object(own.collect())
-}
-
-fn form_body(form: &[&Value], consumes: &[&str]) -> Value {
-    let has_file = form.iter().any(|parameter| parameter["type"] == "file");
+fn form_body(form: &[Found<'_>], consumes: &[&str]) -> Value {
+    let has_file = form.iter().any(|found| found.value["type"] == "file");
     let is_multipart = has_file || consumes.first().is_some_and(|first| first.starts_with("multipart/"));
     let (mut properties, mut required, mut encoding) = (Map::new(), Vec::new(), Map::new());
-    for parameter in form {
-        let Some(name) = parameter["name"].as_str() else { continue };
-        let mut schema = schema(parameter);
-        schema["description"] = parameter["description"].clone();
+    for found in form {
+        let Some(name) = found.name().filter(|name| !properties.contains_key(*name)) else { continue };
+        let mut schema = found.schema();
+        if found.reference.is_none() {
+            schema["description"] = found.description().into();
+        }
         properties.insert(name.to_owned(), schema);
-        if parameter["required"] == true {
+        if found.value["required"] == true {
             required.push(name);
         }
-        if parameter["type"] == "array" {
-            let explode = parameter["collectionFormat"] == "multi";
+        if found.value["type"] == "array" {
+            let explode = found.value["collectionFormat"] == "multi";
             encoding.insert(name.to_owned(), json!({ "style": "form", "explode": explode }));
         }
     }
@@ -151,11 +216,11 @@ fn form_body(form: &[&Value], consumes: &[&str]) -> Value {
     json!({ "required": !required.is_empty(), "content": content })
 }
 
-fn response_of(response: &Value, produces: &[&str]) -> Value {
-    let mut converted = json!({ "description": response["description"] });
-    if let Some(schema) = response.get("schema") {
+fn response_of(found: Found<'_>, produces: &[&str]) -> Value {
+    let mut converted = json!({ "description": found.description() });
+    if found.value.get("schema").is_some() {
         let media = produces.iter().find(|m| m.contains("json")).or(produces.first()).copied();
-        converted["content"] = json!({ media.unwrap_or("application/json"): { "schema": schema } });
+        converted["content"] = json!({ media.unwrap_or("application/json"): { "schema": found.member() } });
     }
     converted
 }
@@ -179,11 +244,11 @@ fn security_scheme(scheme: &Value) -> Value {
 /// The media types of an operation, or else of the document.
 fn list<'a>(operation: &'a Value, root: &'a Value, member: &str) -> Vec<&'a str> {
     let own = operation.get(member).filter(|own| own.is_array());
-    items(own.unwrap_or(&root[member])).filter_map(Value::as_str).collect()
+    let listed = items(own.unwrap_or(&root[member])).take(20).filter_map(Value::as_str);
+    listed.filter(|media| media.len() <= LONGEST).collect()
 }
 
 /// Follows a reference to a parameter, a response or a path.
-fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
-    let target = value["$ref"].as_str().and_then(|reference| root.pointer(reference.strip_prefix('#')?));
-    target.unwrap_or(value)
+fn target<'a>(root: &'a Value, reference: &str) -> &'a Value {
+    reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)).unwrap_or(&Value::Null)
 }

@@ -7,8 +7,9 @@ use serde_json::{Map, Number, Value};
 
 const DEEPEST: usize = 100;
 
-/// The maximum number of values that aliases add.
-const MOST_COPIED: usize = 1_000_000;
+/// The maximum number of bytes that anchors and aliases copy, about, and the bytes of a value besides its text.
+const MOST_COPIED: usize = 32 << 20;
+const VALUE_BYTES: usize = 32;
 
 /// Parses a single document.
 ///
@@ -50,7 +51,7 @@ impl Reader {
         Ok(match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let value = scalar(&text, style, tag.as_deref());
-                self.name(anchor, &value);
+                self.name(anchor, &value)?;
                 Some(value)
             }
             Event::SequenceStart(_, anchor, ..) => self.start(Collection::List(Vec::new()), anchor)?,
@@ -61,17 +62,10 @@ impl Reader {
                     Collection::List(items) => Value::Array(items),
                     Collection::Map(members, _) => Value::Object(merged(members)),
                 };
-                self.name(anchor, &value);
+                self.name(anchor, &value)?;
                 Some(value)
             }
-            Event::Alias(anchor) => {
-                let value = self.anchors.get(&anchor).ok_or("an alias (`*name`) has no anchor before it")?;
-                self.copied += size(value);
-                if self.copied > MOST_COPIED {
-                    return Err("its aliases (`*name`) expand to too many values".to_owned());
-                }
-                Some(value.clone())
-            }
+            Event::Alias(anchor) => Some(self.alias(anchor)?),
             Event::DocumentStart(..) if self.root.is_some() => return Err("expected a single document".to_owned()),
             _ => None,
         })
@@ -79,17 +73,31 @@ impl Reader {
 
     fn start(&mut self, collection: Collection, anchor: usize) -> Result<Option<Value>, String> {
         if self.open.len() == DEEPEST {
-            return Err(format!("it is nested more than {DEEPEST} levels deep"));
+            return Err(too_deep());
         }
         self.open.push(Open { collection, anchor });
         Ok(None)
     }
 
     /// Stores the value of an anchor. 0 is none.
-    fn name(&mut self, anchor: usize, value: &Value) {
+    fn name(&mut self, anchor: usize, value: &Value) -> Result<(), String> {
         if anchor != 0 {
+            self.copied = charged(self.copied, size(value).bytes)?;
             self.anchors.insert(anchor, value.clone());
         }
+        Ok(())
+    }
+
+    /// Copies the value of an anchor.
+    fn alias(&mut self, anchor: usize) -> Result<Value, String> {
+        let value = self.anchors.get(&anchor).ok_or("an alias (`*name`) has no anchor before it")?;
+        let Size { bytes, depth } = size(value);
+        self.copied = charged(self.copied, bytes)?;
+        // Aliases of aliases would otherwise nest without a limit.
+        if self.open.len() + depth > DEEPEST {
+            return Err(too_deep());
+        }
+        Ok(value.clone())
     }
 
     fn add(&mut self, value: Value) -> Result<(), String> {
@@ -115,22 +123,50 @@ fn key_of(key: Value) -> Result<String, String> {
     }
 }
 
-/// Applies the merge key `<<`, which YAML 1.1 had: members of the merged mapping that are not there.
+/// Applies the merge key `<<`, which YAML 1.1 had: members of the merged mappings that are not there.
 fn merged(mut members: Map<String, Value>) -> Map<String, Value> {
-    if let Some(Value::Object(others)) = members.remove("<<") {
-        for (name, value) in others {
-            members.entry(name).or_insert(value);
+    let others = match members.remove("<<") {
+        Some(Value::Array(list)) => list,
+        other => other.into_iter().collect(),
+    };
+    for other in others {
+        if let Value::Object(other) = other {
+            for (name, value) in other {
+                members.entry(name).or_insert(value);
+            }
         }
     }
     members
 }
 
-fn size(value: &Value) -> usize {
-    1 + match value {
-        Value::Array(items) => items.iter().map(size).sum(),
-        Value::Object(members) => members.values().map(size).sum(),
-        _ => 0,
+/// The size of a value: its bytes, about, and the levels of collections.
+struct Size {
+    bytes: usize,
+    depth: usize,
+}
+
+fn size(value: &Value) -> Size {
+    let whole = |inner: &mut dyn Iterator<Item = (usize, &Value)>| {
+        inner.fold(Size { bytes: VALUE_BYTES, depth: 1 }, |whole, (name, value)| {
+            let inner = size(value);
+            Size { bytes: whole.bytes + name + inner.bytes, depth: whole.depth.max(inner.depth + 1) }
+        })
+    };
+    match value {
+        Value::Array(items) => whole(&mut items.iter().map(|item| (0, item))),
+        Value::Object(members) => whole(&mut members.iter().map(|(name, value)| (name.len(), value))),
+        Value::String(text) => Size { bytes: VALUE_BYTES + text.len(), depth: 0 },
+        _ => Size { bytes: VALUE_BYTES, depth: 0 },
     }
+}
+
+fn charged(copied: usize, bytes: usize) -> Result<usize, String> {
+    let copied = copied + bytes;
+    if copied > MOST_COPIED { Err("its aliases (`*name`) expand to too much".to_owned()) } else { Ok(copied) }
+}
+
+fn too_deep() -> String {
+    format!("it is nested more than {DEEPEST} levels deep")
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
@@ -182,6 +218,10 @@ mod tests {
             ("200:\n  - x\n  - {y: z}", json!({ "200": ["x", { "y": "z" }] })),
             ("a: &x { b: 1 }\nc: *x", json!({ "a": { "b": 1 }, "c": { "b": 1 } })),
             ("a: &x { b: 1, d: 2 }\nc:\n  <<: *x\n  d: 3", json!({ "a": { "b": 1, "d": 2 }, "c": { "b": 1, "d": 3 } })),
+            (
+                "a: &x { b: 1 }\nc: &y { b: 2, d: 2 }\ne:\n  <<: [*x, *y]",
+                json!({ "a": { "b": 1 }, "c": { "b": 2, "d": 2 }, "e": { "b": 1, "d": 2 } }),
+            ),
             ("v: 2020-01-01\nw: 1.2.3\nx: .nan", json!({ "v": "2020-01-01", "w": "1.2.3", "x": ".nan" })),
         ] {
             assert_eq!(parse(text), Ok(expected), "{text}");
@@ -196,7 +236,14 @@ mod tests {
             let below = format!("*a{}, ", level - 1).repeat(10);
             laughs += &format!("a{level}: &a{level} [{}]\n", below.trim_end_matches(", "));
         }
-        for text in ["", "a: b\na: c", "a: [", "a: b\n---\nc: d", "a: *x", &deep, &laughs] {
+        // A long text, a nesting of aliases, and anchors within each other.
+        let long = format!("a: &x {}\nb: [{}]", "x".repeat(1 << 20), "*x, ".repeat(100));
+        let mut ladder = "a0: &a0 x\n".to_owned();
+        for level in 1..50 {
+            ladder += &format!("a{level}: &a{level} {}*a{}{}\n", "[".repeat(9), level - 1, "]".repeat(9));
+        }
+        let onion = format!("a: {}{}{}", "[ &x ".repeat(90), "x".repeat(1 << 20), "]".repeat(90));
+        for text in ["", "a: b\na: c", "a: [", "a: b\n---\nc: d", "a: *x", &deep, &laughs, &long, &ladder, &onion] {
             assert!(parse(text).is_err(), "{text:.40}");
         }
     }

@@ -84,8 +84,9 @@ pub(super) struct Chosen<'a> {
 impl<'a> Chosen<'a> {
     /// Chooses an alternative of a resolved request body: JSON, then forms, then text.
     pub(super) fn of(document: &'a Document, body: &'a Value) -> Option<Self> {
-        let is_media_type = |name: &str| http::HeaderValue::from_str(name).is_ok() && name.contains('/');
-        let all = members(&body["content"]).filter(|(name, _)| is_media_type(name));
+        let is_media_type =
+            |name: &str| name.len() <= 256 && http::HeaderValue::from_str(name).is_ok() && name.contains('/');
+        let all = members(&body["content"]).take(100).filter(|(name, _)| is_media_type(name));
         let (name, media) = all.min_by_key(|(name, _)| BodyKind::of(name).rank())?;
         let media = document.resolve(media);
         let kind = BodyKind::of(name);
@@ -127,9 +128,11 @@ pub(crate) fn is_concrete(name: &str) -> bool {
 pub(super) fn is_file(document: &Document, schema: &Value) -> bool {
     let schema = document.resolve(schema);
     let is_bytes = |schema: &Value| {
+        let has_media_type = schema["contentMediaType"].as_str().is_some_and(|kind| !kind.starts_with("text/"));
         schema["type"] == "file"
             || schema["format"] == "binary"
-            || schema["contentMediaType"].as_str().is_some_and(|kind| !kind.starts_with("text/"))
+            // With an encoding the content is text, and a string.
+            || has_media_type && schema.get("contentEncoding").is_none()
     };
     is_bytes(schema) || is_bytes(document.resolve(&schema["items"]))
 }

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     document::{Document, items, members},
     filter::Filters,
+    text,
 };
 
 const METHODS: [(&str, Method); 7] = [
@@ -32,13 +33,22 @@ const METHODS: [(&str, Method); 7] = [
 /// The maximum number of operations.
 const MOST: usize = 50_000;
 
+/// The maximum size of all tools together in bytes, about. Operations may share their parts, so a small document can
+/// describe much.
+const LARGEST: usize = 128 << 20;
+
+/// The maximum lengths of a path and of a parameter's name, and the maximum number of parameters.
+const LONGEST_PATH: usize = 2_000;
+const LONGEST_NAME: usize = 1_000;
+const MOST_PARAMETERS: usize = 500;
+
 /// An operation of the document that cannot become a tool, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
     /// The HTTP method.
     pub method: Method,
-    /// The path template.
+    /// The path template, without invisible characters, truncated.
     pub path: String,
     /// The reason.
     pub reason: String,
@@ -64,11 +74,12 @@ impl Raw<'_> {
     }
 }
 
-/// Returns the operations that the filters select, and those that cannot be used.
+/// Returns the operations that the filters select, and those that cannot be used. At most `most` are looked at.
 pub(crate) fn collect(
     document: &Document,
     servers: &ServerSettings,
     filters: &Filters,
+    most: usize,
 ) -> (Vec<Operation>, Vec<Skipped>) {
     let raw = raw(document);
     let wanted: Vec<(String, String)> = raw.iter().map(|raw| (raw.wanted(), raw.key())).collect();
@@ -78,15 +89,29 @@ pub(crate) fn collect(
         .filter(|(_, scheme)| scheme["type"] == "apiKey")
         .filter_map(|(_, scheme)| Some((scheme["in"].as_str()?, scheme["name"].as_str()?)))
         .collect();
-    let (mut operations, mut skipped) = (Vec::new(), Vec::new());
+    let (mut operations, mut skipped, mut size) = (Vec::new(), Vec::new(), 0);
     for (raw, name) in raw.iter().zip(names::unique(&wanted)) {
-        let tags: Vec<String> = items(&raw.operation["tags"]).filter_map(Value::as_str).map(str::to_owned).collect();
+        let tags = items(&raw.operation["tags"]).take(100).filter_map(Value::as_str);
+        let tags: Vec<String> = tags.map(|tag| text::truncated(tag, 200)).collect();
         if !filters.select(&name, raw.operation["operationId"].as_str(), raw.method, raw.path, &tags) {
             continue;
         }
-        match operation(document, servers, raw, &secret) {
-            Ok(operation) => operations.push(Operation { name, tags, ..operation }),
-            Err(reason) => skipped.push(Skipped { method: raw.method.clone(), path: raw.path.to_owned(), reason }),
+        if operations.len() + skipped.len() == most {
+            break;
+        }
+        let made = match size < LARGEST {
+            true => operation(document, servers, raw, &secret),
+            false => Err("the tools before it are too large together: select fewer operations".to_owned()),
+        };
+        match made {
+            Ok((operation, bytes)) => {
+                size += bytes;
+                operations.push(Operation { name, tags, ..operation });
+            }
+            Err(reason) => {
+                let path = text::clean(raw.path, 200);
+                skipped.push(Skipped { method: raw.method.clone(), path, reason });
+            }
         }
     }
     (operations, skipped)
@@ -112,21 +137,26 @@ fn operation(
     servers: &ServerSettings,
     raw: &Raw<'_>,
     secret: &BTreeSet<(&str, &str)>,
-) -> Result<Operation, String> {
+) -> Result<(Operation, usize), String> {
     let Raw { method, path, item, operation } = *raw;
+    if path.len() > LONGEST_PATH || path.contains(char::is_control) {
+        return Err("its path is too long, or has control characters".to_owned());
+    }
     let base = servers.base(document, &[operation, item])?;
-    let parameters = parameters(document, raw, secret);
+    let parameters = parameters(document, raw, secret)?;
     let body = match operation.get("requestBody") {
-        Some(body) => document.resolve(body),
+        Some(body) => found(document, body, "request body")?,
         None => &Value::Null,
     };
     let has_content = body["content"].as_object().is_some_and(|content| !content.is_empty());
     if body["required"] == true && !has_content {
         return Err("its request body is not described".to_owned());
     }
-    let inputs = Sources { document, parameters, body }.inputs();
+    let inputs = Sources { document, parameters, body }.inputs()?;
     let (expected, output_schema) = Expected::parse(document, &operation["responses"]);
-    Ok(Operation {
+    let names: usize = inputs.parameters.iter().map(|parameter| parameter.name.len()).sum();
+    let size = inputs.size + names + output_schema.as_ref().map_or(0, |schema| schema.to_string().len());
+    let made = Operation {
         name: String::new(),
         method: method.clone(),
         path: path.to_owned(),
@@ -142,7 +172,20 @@ fn operation(
         expected,
         reserved: secret.iter().filter(|(place, _)| *place == "query").map(|(_, name)| (*name).to_owned()).collect(),
         security: security(document, operation),
-    })
+    };
+    Ok((made, size))
+}
+
+/// Follows the reference of a part that an operation cannot do without.
+fn found<'a>(document: &'a Document, part: &'a Value, what: &str) -> Result<&'a Value, String> {
+    let resolved = document.resolve(part);
+    match part["$ref"].as_str() {
+        Some(reference) if resolved.is_null() => {
+            let reference = text::clean(reference, 100);
+            Err(format!("its {what} is at `{reference}`, which is not in this document"))
+        }
+        _ => Ok(resolved),
+    }
 }
 
 /// Returns the parameters of an operation, those of its path, and the variables of its path that are not described.
@@ -150,10 +193,17 @@ fn parameters<'a>(
     document: &'a Document,
     raw: &Raw<'a>,
     secret: &BTreeSet<(&str, &str)>,
-) -> Vec<(Parameter, &'a Value)> {
+) -> Result<Vec<(Parameter, &'a Value)>, String> {
     let mut found: Vec<(Parameter, &Value)> = Vec::new();
     let listed = items(&raw.operation["parameters"]).chain(items(&raw.item["parameters"]));
-    for source in listed.map(|parameter| document.resolve(parameter)) {
+    for (number, listed) in listed.enumerate() {
+        let source = self::found(document, listed, "parameter")?;
+        if number == MOST_PARAMETERS {
+            return Err(format!("it has more than {MOST_PARAMETERS} parameters"));
+        }
+        if source["name"].as_str().is_some_and(|name| name.len() > LONGEST_NAME) {
+            return Err(format!("a parameter has a name of more than {LONGEST_NAME} bytes"));
+        }
         let Some(parameter) = Parameter::parse(source) else { continue };
         let is_secret = secret.iter().any(|(place, name)| {
             let is_header = parameter.place == Place::Header && parameter.name.eq_ignore_ascii_case(name);
@@ -172,7 +222,7 @@ fn parameters<'a>(
         }
     }
     found.sort_by_key(|(parameter, _)| parameter.place);
-    found
+    Ok(found)
 }
 
 /// Returns the names of the variables of a path template.
@@ -187,7 +237,7 @@ fn variables(path: &str) -> impl Iterator<Item = &str> {
 /// Returns the alternatives of schemes that an operation needs; `None` if the document says nothing.
 fn security(document: &Document, operation: &Value) -> Option<Vec<Requirement>> {
     let listed = operation.get("security").or_else(|| Some(document.member("security"))).filter(|s| s.is_array())?;
-    let scopes = |list: &Value| items(list).filter_map(Value::as_str).map(str::to_owned).collect();
-    let all = |one: &Value| members(one).map(|(name, list)| (name.to_owned(), scopes(list))).collect();
-    Some(items(listed).map(all).collect())
+    let scopes = |list: &Value| items(list).take(100).filter_map(Value::as_str).map(str::to_owned).collect();
+    let all = |one: &Value| members(one).take(10).map(|(name, list)| (name.to_owned(), scopes(list))).collect();
+    Some(items(listed).take(20).map(all).collect())
 }

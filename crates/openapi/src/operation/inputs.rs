@@ -15,9 +15,14 @@ use crate::{
     text,
 };
 
-/// The maximum size of an input schema in bytes, and the numbers of levels that are tried.
-const LARGEST: usize = 12 << 10;
-const LEVELS: [usize; 5] = [7, 4, 3, 2, 1];
+/// The numbers of levels that are tried, each with the maximum size of an input schema in bytes. Arguments are not left out
+/// for their number, so the last ones may be larger.
+const LEVELS: [(usize, usize); 6] =
+    [(7, 12 << 10), (4, 12 << 10), (3, 12 << 10), (2, 12 << 10), (1, LARGEST), (0, LARGEST)];
+const LARGEST: usize = 64 << 10;
+
+/// The maximum number of members of a body that are arguments of their own.
+const MOST_MEMBERS: usize = 256;
 
 /// The maximum length of an argument's description.
 const DESCRIPTION: usize = 500;
@@ -25,6 +30,8 @@ const DESCRIPTION: usize = 500;
 /// The arguments of an operation.
 pub(super) struct Inputs {
     pub(super) schema: Value,
+    /// The size of the schema in bytes.
+    pub(super) size: usize,
     pub(super) parameters: Vec<Parameter>,
     pub(super) body: Option<Body>,
 }
@@ -38,42 +45,41 @@ pub(super) struct Sources<'a> {
 
 impl Sources<'_> {
     /// Names the arguments and writes their schema, with as many levels as fit.
-    pub(super) fn inputs(&self) -> Inputs {
-        let mut last = None;
-        for levels in LEVELS {
+    ///
+    /// # Errors
+    /// If the schema is too large even without details.
+    pub(super) fn inputs(&self) -> Result<Inputs, String> {
+        // A result that was too large stays so with as many levels as it has.
+        let mut deepest = usize::MAX;
+        for (levels, most) in LEVELS {
+            if levels > deepest {
+                continue;
+            }
             let mut writer = Writer {
                 sources: self,
-                rewriter: Rewriter::new(
-                    self.document,
-                    Direction::Request,
-                    levels,
-                    if levels == 1 { usize::MAX } else { LARGEST },
-                ),
-                taken: BTreeSet::new(),
+                rewriter: Rewriter::new(self.document, Direction::Request, levels, most),
+                taken: names::Taken::default(),
                 properties: Map::new(),
                 required: Vec::new(),
             };
             let parameters = writer.parameters();
             let body = writer.body();
             let is_over = writer.rewriter.is_over_budget();
-            let inputs = Inputs { schema: writer.schema(), parameters, body };
-            if !is_over && inputs.schema.to_string().len() <= LARGEST {
-                return inputs;
+            deepest = writer.rewriter.deepest();
+            let schema = writer.schema();
+            let size = schema.to_string().len();
+            if !is_over && size <= most {
+                return Ok(Inputs { schema, size, parameters, body });
             }
-            last = Some(inputs);
         }
-        last.unwrap_or_else(|| Inputs {
-            schema: json!({ "type": "object", "properties": {} }),
-            parameters: Vec::new(),
-            body: None,
-        })
+        Err(format!("its arguments need a schema of more than {} KiB", LARGEST >> 10))
     }
 }
 
 struct Writer<'s, 'a> {
     sources: &'s Sources<'a>,
     rewriter: Rewriter<'a>,
-    taken: BTreeSet<String>,
+    taken: names::Taken,
     properties: Map<String, Value>,
     required: Vec<Value>,
 }
@@ -91,6 +97,7 @@ impl<'a> Writer<'_, 'a> {
                 let mut written = self.rewriter.rewrite(schema);
                 let described = text::clean(source["description"].as_str().unwrap_or_default(), DESCRIPTION);
                 describe(&mut written, described);
+                self.name_foreign(&parameter.name, &mut written);
                 written.entry("type").or_insert_with(|| "string".into());
                 if written.contains_key("anyOf") {
                     written.remove("type");
@@ -127,7 +134,7 @@ impl<'a> Writer<'_, 'a> {
             parts.find("additionalProperties").is_some_and(|more| more.as_object().is_some_and(|m| !m.is_empty()));
         matches!(chosen.kind, BodyKind::Json | BodyKind::Form | BodyKind::Multipart)
             && parts.kind() == Some("object")
-            && parts.properties().next().is_some()
+            && (1..=MOST_MEMBERS).contains(&parts.properties().take(MOST_MEMBERS + 1).count())
             && parts.alternatives(self.sources.document).len() < 2
             && !is_open
     }
@@ -143,10 +150,11 @@ impl<'a> Writer<'_, 'a> {
                 continue;
             }
             let argument = names::argument(name, "body", &mut self.taken);
-            let written = match chosen.kind == BodyKind::Multipart && is_file(document, schema) {
+            let mut written = match chosen.kind == BodyKind::Multipart && is_file(document, schema) {
                 true => self.file(schema),
                 false => self.rewriter.rewrite(schema),
             };
+            self.name_foreign(name, &mut written);
             self.add(&argument, written, required && needed.contains(&name));
             members.push(chosen.member(document, name, argument, schema));
         }
@@ -176,6 +184,15 @@ impl<'a> Writer<'_, 'a> {
         }
     }
 
+    /// Describes an argument by the name that the API has for it, if little of that is left.
+    fn name_foreign(&self, name: &str, schema: &mut Map<String, Value>) {
+        if names::is_foreign(name) {
+            let described = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+            let named = format!("{}: {described}", text::clean(name, 100)).trim_end_matches(": ").to_owned();
+            schema.insert("description".to_owned(), named.into());
+        }
+    }
+
     fn add(&mut self, argument: &str, schema: Map<String, Value>, required: bool) {
         self.properties.insert(argument.to_owned(), Value::Object(schema));
         if required {
@@ -198,7 +215,8 @@ fn describe(schema: &mut Map<String, Value>, described: String) {
         return;
     }
     let own = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    let listed = own.rfind("One of `").and_then(|at| own.get(at..)).unwrap_or_default();
+    let added = ["One of `", "Matches `"].iter().filter_map(|start| own.rfind(start)).min();
+    let listed = added.and_then(|at| own.get(at..)).unwrap_or_default();
     let space = if listed.is_empty() { "" } else { " " };
     schema.insert("description".to_owned(), format!("{described}{space}{listed}").into());
 }

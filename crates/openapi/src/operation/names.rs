@@ -42,17 +42,37 @@ fn tool_name(wanted: &str) -> String {
 }
 
 /// Returns a name for an argument that no other has. `place` distinguishes those of the same name.
-pub(super) fn argument(wanted: &str, place: &str, taken: &mut BTreeSet<String>) -> String {
+pub(super) fn argument(wanted: &str, place: &str, taken: &mut Taken) -> String {
     let plain = replaced(wanted, "-.");
     let plain = if plain.is_empty() { place.to_owned() } else { plain };
     let plain = match plain.len() > LONGEST_ARGUMENT {
         true => cut(&plain, LONGEST_ARGUMENT - 9) + "_" + &digest(wanted),
         false => plain,
     };
+    if taken.names.insert(plain.clone()) {
+        return plain;
+    }
     let with_place = format!("{}_{place}", cut(&plain, LONGEST_ARGUMENT - 20));
-    let numbered = (2..).map(|number: u32| format!("{with_place}_{number}"));
-    let mut tries = std::iter::once(plain.clone()).chain(std::iter::once(with_place.clone())).chain(numbered);
-    tries.find(|name| taken.insert(name.clone())).unwrap_or(plain)
+    let next = taken.numbers.entry(with_place.clone()).or_insert(1);
+    loop {
+        let name = if *next == 1 { with_place.clone() } else { format!("{with_place}_{next}") };
+        *next += 1;
+        if taken.names.insert(name.clone()) {
+            return name;
+        }
+    }
+}
+
+/// Whether a name has letters or digits that the name of an argument cannot have.
+pub(super) fn is_foreign(wanted: &str) -> bool {
+    wanted.chars().any(|c| !c.is_ascii() && c.is_alphanumeric())
+}
+
+/// The names that arguments have, and the next number of names that would be the same.
+#[derive(Default)]
+pub(super) struct Taken {
+    names: BTreeSet<String>,
+    numbers: BTreeMap<String, u32>,
 }
 
 /// Replaces runs of characters that a name cannot have by one `_`.
@@ -130,7 +150,7 @@ mod tests {
 
     #[test]
     fn arguments_are_told_apart_by_their_place() {
-        let mut taken = BTreeSet::new();
+        let mut taken = Taken::default();
         let mut name = |wanted: &str, place: &str| argument(wanted, place, &mut taken);
         assert_eq!(name("id", "path"), "id");
         assert_eq!(name("id", "query"), "id_query");
@@ -138,6 +158,14 @@ mod tests {
         assert_eq!(name("filter[name]", "query"), "filter_name");
         assert_eq!(name("$top", "query"), "top");
         assert_eq!(name("[]", "query"), "query");
-        assert_eq!(name(&"y".repeat(99), "query").len(), 64);
+        assert_eq!(name(&"y".repeat(500), "query").len(), 64);
+        assert_eq!(
+            (name("名前", "query"), name("住所", "query")),
+            ("query_query".to_owned(), "query_query_2".to_owned())
+        );
+        // However many there are.
+        let many: BTreeSet<String> = (0..20_000).map(|_| name("[]", "header")).collect();
+        assert_eq!(many.len(), 20_000);
+        assert!(many.iter().all(|name| name.len() <= LONGEST_ARGUMENT));
     }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::document::Document;
+use super::responses::is_json;
+use crate::document::{Document, members};
 
 /// The place of a parameter in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,7 +125,8 @@ impl Parameter {
         let style = Style::of(value["style"].as_str(), place);
         let explode = value["explode"].as_bool().unwrap_or(matches!(style, Style::Form | Style::DeepObject));
         let allow_reserved = place == Place::Query && value["allowReserved"] == true;
-        let is_content = value.get("schema").is_none() && value["content"].is_object();
+        let media_type = members(&value["content"]).map(|(name, _)| name).next();
+        let is_content = value.get("schema").is_none() && media_type.is_some_and(is_json);
         let values = if is_content { Values::Json } else { Values::Styled { style, explode, allow_reserved } };
         let required = value["required"] == true || place == Place::Path;
         Some(Self { name: name.to_owned(), argument: name.to_owned(), place, required, values, fixed: None })

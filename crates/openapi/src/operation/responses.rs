@@ -14,6 +14,9 @@ use crate::{
 const LARGEST: usize = 4 << 10;
 const LEVELS: [usize; 4] = [5, 3, 2, 1];
 
+/// The maximum number of responses and of media types.
+const MOST: usize = 100;
+
 /// The responses that the document describes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expected {
@@ -31,25 +34,27 @@ impl Expected {
         let mut expected = Self::default();
         let mut schemas: Vec<&Value> = Vec::new();
         let mut types: Vec<&str> = Vec::new();
-        for (status, response) in members(responses) {
+        for (status, response) in members(responses).take(MOST) {
             let response = document.resolve(response);
             let is_success = status.starts_with('2') || status == "default" && !responses_have_success(responses);
             if !is_success {
                 let described = text::clean(response["description"].as_str().unwrap_or_default(), 200);
-                expected.errors.insert(status.to_ascii_uppercase(), described);
+                expected.errors.insert(text::truncated(status, 10).to_ascii_uppercase(), described);
                 continue;
             }
-            for (name, media) in members(&response["content"]) {
+            for (name, media) in members(&response["content"]).take(MOST) {
                 types.push(name);
                 let schema = &document.resolve(media)["schema"];
-                if is_json(name) && schema.is_object() && !schemas.contains(&schema) {
+                let is_known = || schemas.iter().any(|known| std::ptr::eq(*known, schema) || *known == schema);
+                if is_json(name) && schema.is_object() && !is_known() {
                     schemas.push(schema);
                 }
             }
         }
         expected.accept = accept(&types);
         let output = match schemas[..] {
-            [schema] if types.iter().all(|name| is_json(name)) => expected.output(document, schema),
+            // Requests accept JSON before XML. Another type may be meant for some arguments only.
+            [schema] if types.iter().all(|name| is_json(name) || is_xml(name)) => expected.output(document, schema),
             _ => None,
         };
         (expected, output)
@@ -59,13 +64,18 @@ impl Expected {
     fn output(&mut self, document: &Document, schema: &Value) -> Option<Value> {
         let kind = Rewriter::new(document, Direction::Response, 1, LARGEST).parts(schema).kind();
         self.wrapped = kind != Some("object");
+        let mut deepest = usize::MAX;
         for levels in LEVELS {
+            if levels > deepest {
+                continue;
+            }
             let mut rewriter = Rewriter::new(document, Direction::Response, levels, LARGEST);
             let written = Value::Object(rewriter.rewrite(schema));
             let output = if self.wrapped { wrapped(written) } else { written };
             if !rewriter.is_over_budget() && output.to_string().len() <= LARGEST {
                 return Some(output);
             }
+            deepest = rewriter.deepest();
         }
         Some(if self.wrapped { wrapped(json!({})) } else { json!({ "type": "object" }) })
     }
@@ -96,11 +106,46 @@ pub(crate) fn is_json(media_type: &str) -> bool {
     essence == "application/json" || essence.ends_with("+json") || essence == "text/json"
 }
 
+/// Whether a media type is XML that stands for data.
+fn is_xml(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_data = essence.starts_with("application/") || essence.starts_with("text/");
+    is_data && !essence.contains("html") && (essence.ends_with("/xml") || essence.ends_with("+xml"))
+}
+
 fn accept(types: &[&str]) -> String {
-    let valid = |name: &&&str| http::HeaderValue::from_str(name).is_ok() && !name.contains(',');
+    let valid = |name: &&&str| name.len() <= 256 && http::HeaderValue::from_str(name).is_ok() && !name.contains(',');
     let json = types.iter().filter(valid).find(|name| is_json(name));
     match json.or_else(|| types.iter().find(valid)) {
         Some(name) if *name != "*/*" => format!("{name}, */*;q=0.1"),
         _ => "application/json, */*;q=0.1".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_schema_is_that_of_json() {
+        let document = Document::from_value(json!({ "openapi": "3.0.0" })).expect("it is a document");
+        let schema = json!({ "schema": { "type": "object" } });
+        for (others, expected) in [
+            (&[][..], true),
+            (&["application/xml"], true),
+            (&["text/xml; charset=utf-8", "application/atom+xml"], true),
+            (&["text/csv"], false),
+            (&["image/svg+xml"], false),
+            (&["application/xhtml+xml"], false),
+        ] {
+            let mut content = json!({ "application/json": schema });
+            others.iter().for_each(|name| content[*name] = schema.clone());
+            let (found, output) = Expected::parse(&document, &json!({ "200": { "content": content } }));
+            assert_eq!(
+                (output.is_some(), found.accept.as_str()),
+                (expected, "application/json, */*;q=0.1"),
+                "{others:?}"
+            );
+        }
     }
 }

@@ -5,7 +5,14 @@ use std::collections::BTreeMap;
 use http::Uri;
 use serde_json::Value;
 
-use crate::document::{Document, items, members};
+use crate::{
+    document::{Document, items, members},
+    text,
+};
+
+/// The maximum numbers of servers and of variables, and the maximum length of a URL.
+const MOST: usize = 50;
+const LONGEST: usize = 2_000;
 
 /// The base URL of an operation: an origin and the beginning of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +31,18 @@ impl Base {
         let authority = uri.authority().map(http::uri::Authority::as_str)?;
         let is_plain = !authority.contains('@') && uri.query().is_none() && !url.contains(['#', '{', '}']);
         let has_host = uri.host().is_some_and(|host| !host.is_empty());
+        // The same origin is always written in the same way.
+        let authority = authority.to_ascii_lowercase();
+        let authority = authority.strip_suffix(if scheme == "http" { ":80" } else { ":443" }).unwrap_or(&authority);
         (is_plain && has_host).then(|| Self {
-            origin: format!("{scheme}://{}", authority.to_ascii_lowercase()),
+            origin: format!("{scheme}://{authority}"),
             path: uri.path().trim_end_matches('/').to_owned(),
         })
+    }
+
+    /// Resolves a URL that may be relative to this one.
+    pub(crate) fn join(&self, url: &str) -> Option<String> {
+        absolute(format!("{}{}/", self.origin, self.path).parse().ok().as_ref(), url)
     }
 }
 
@@ -46,32 +61,49 @@ impl ServerSettings {
         if let Some(base) = &self.base {
             return Ok(base.clone());
         }
-        let server = places.iter().find_map(|place| items(&place["servers"]).next());
-        let server = server.or_else(|| items(document.member("servers")).next());
-        let url = match server {
-            Some(server) => self.expanded(server)?,
-            None => "/".to_owned(),
-        };
-        let absolute = absolute(document.location(), &url);
-        absolute.as_deref().and_then(Base::parse).ok_or_else(|| match server {
-            Some(_) => format!("the server `{url}` is not a complete `http` or `https` URL: set a base URL"),
-            None => "the document names no server: set a base URL".to_owned(),
+        let lists = places.iter().map(|place| &place["servers"]).chain([document.member("servers")]);
+        let listed = lists.into_iter().find(|list| items(list).next().is_some());
+        let mut first = None;
+        for server in listed.into_iter().flat_map(items).take(MOST) {
+            match self.server(document, server) {
+                Ok(base) => return Ok(base),
+                Err(why) => drop(first.get_or_insert(why)),
+            }
+        }
+        let alone = || absolute(document.location(), "/").as_deref().and_then(Base::parse);
+        match first {
+            Some(why) => Err(why),
+            None => alone().ok_or_else(|| "the document names no server: set a base URL".to_owned()),
+        }
+    }
+
+    /// Returns the base URL of a server.
+    fn server(&self, document: &Document, server: &Value) -> Result<Base, String> {
+        let url = self.expanded(server)?;
+        absolute(document.location(), &url).as_deref().and_then(Base::parse).ok_or_else(|| {
+            let url = text::clean(&url, 200);
+            format!("the server `{url}` is not a complete `http` or `https` URL: set a base URL")
         })
     }
 
     /// Replaces the variables of a server's URL by their values, or else by their defaults.
     fn expanded(&self, server: &Value) -> Result<String, String> {
-        let mut url = server["url"].as_str().unwrap_or("/").to_owned();
-        for (name, variable) in members(&server["variables"]) {
+        let mut url = text::truncated(server["url"].as_str().unwrap_or("/"), LONGEST);
+        for (name, variable) in members(&server["variables"]).take(MOST) {
             let set = self.variables.get(name).map(String::as_str);
-            let Some(value) = set.or_else(|| variable["default"].as_str()) else {
-                return Err(format!("the server variable `{name}` has no value"));
+            // YAML without quotes: `default: 443`.
+            let default = match &variable["default"] {
+                Value::Number(number) => Some(number.to_string()),
+                default => default.as_str().map(|text| text::truncated(text, LONGEST)),
+            };
+            let Some(value) = set.or(default.as_deref()) else {
+                return Err(format!("the server variable `{}` has no value", text::clean(name, 100)));
             };
             let mut allowed = items(&variable["enum"]).filter_map(Value::as_str).peekable();
             if set.is_some() && allowed.peek().is_some() && !allowed.any(|allowed| allowed == value) {
-                return Err(format!("the server variable `{name}` cannot be `{value}`"));
+                return Err(format!("the server variable `{}` cannot be `{value}`", text::clean(name, 100)));
             }
-            url = url.replace(&format!("{{{name}}}"), value);
+            url = text::truncated(&url.replace(&format!("{{{name}}}"), value), LONGEST);
         }
         Ok(url)
     }
@@ -123,7 +155,13 @@ mod tests {
             "variables": { "region": { "default": "eu", "enum": ["eu", "us"] }, "version": { "default": "v1" } },
         });
         for (server, location, variables, expected) in [
-            (json!({ "url": "https://A.example.com/v1/" }), None, &[][..], Some("https://a.example.com/v1")),
+            (json!({ "url": "https://A.example.com:443/v1/" }), None, &[][..], Some("https://a.example.com/v1")),
+            (
+                json!({ "url": "https://x.org:{port}", "variables": { "port": { "default": 8443 } } }),
+                None,
+                &[],
+                Some("https://x.org:8443"),
+            ),
             (varied.clone(), None, &[], Some("https://eu.example.com/v1")),
             (varied.clone(), None, &[("region", "us"), ("version", "v2")], Some("https://us.example.com/v2")),
             (varied, None, &[("region", "evil.org/")], None),

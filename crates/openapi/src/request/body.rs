@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::HeaderValue;
 use serde_json::{Map, Value};
 
-use super::{ArgumentError, encode::component, multipart, query::Query, values::text_of};
+use super::{ArgumentError, multipart, query::Query, values::text_of};
 use crate::operation::{Body, BodyKind, Content, Member, Style, is_concrete};
 
 /// Writes the body of a request with its media type; `None` if there is nothing to send.
@@ -36,7 +36,7 @@ pub(super) fn write(
     }
     let (media_type, bytes) = match body.kind {
         BodyKind::Form => (body.media_type.clone(), form(&given)),
-        BodyKind::Multipart => multipart::write(&given)?,
+        BodyKind::Multipart => multipart::write(&body.media_type, &given)?,
         _ => {
             let members: Map<String, Value> = given.into_iter().map(|(m, value)| (m.name, value.clone())).collect();
             (body.media_type.clone(), Value::Object(members).to_string().into())
@@ -77,11 +77,9 @@ fn form(given: &[(Member, &Value)]) -> Bytes {
         match (member.style, value) {
             // JSON in place of an object, as multipart forms have it, too.
             (None, Value::Object(_)) => {
-                query.styled(&member.name, &value.to_string().into(), (Style::Form, false), component);
+                query.styled(&member.name, &value.to_string().into(), (Style::Form, false));
             }
-            (style, value) => {
-                query.styled(&member.name, value, (style.unwrap_or(Style::Form), member.explode), component);
-            }
+            (style, value) => query.styled(&member.name, value, (style.unwrap_or(Style::Form), member.explode)),
         }
     }
     query.finish().into()

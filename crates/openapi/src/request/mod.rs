@@ -76,7 +76,8 @@ impl Operation {
     /// If a required argument is missing, or a value cannot stand in its place, such as an empty one in a path.
     pub fn request(&self, arguments: &Map<String, Value>) -> Result<ApiRequest, ArgumentError> {
         let mut path = path::Path::new(&self.base.path, &self.path);
-        let mut query = query::Query::new(path.fixed_query());
+        let fixed = path.fixed_query();
+        let mut query = query::Query::new(fixed);
         let mut headers = HeaderMap::new();
         let mut cookies = Vec::new();
         for parameter in &self.parameters {
@@ -89,7 +90,7 @@ impl Operation {
             };
             match parameter.place {
                 Place::Path => path.fill(parameter, value)?,
-                Place::Query => query.add(parameter, value, |key| self.owns_query(parameter, key))?,
+                Place::Query => query.add(parameter, value, |key| self.is_taken(parameter, key, fixed))?,
                 Place::Header => drop(headers.append(header_name(parameter)?, header_value(parameter, value)?)),
                 Place::Cookie => cookies.push(cookie(parameter, value)),
             }
@@ -112,11 +113,13 @@ impl Operation {
         })
     }
 
-    /// Whether a name in the query is not the one of an object's member: it belongs to another parameter or to the
-    /// configuration.
-    fn owns_query(&self, parameter: &Parameter, key: &str) -> bool {
+    /// Whether a name in the query belongs to another parameter, to the path or to the configuration.
+    fn is_taken(&self, parameter: &Parameter, key: &str, fixed: &str) -> bool {
         let is_other = |p: &Parameter| p.place == Place::Query && p.name == key && p.name != parameter.name;
-        self.reserved.iter().any(|name| name == key) || self.parameters.iter().any(is_other)
+        let mut fixed = fixed.split('&').map(|pair| pair.split('=').next().unwrap_or(pair));
+        self.reserved.iter().any(|name| name == key)
+            || fixed.any(|name| name == key)
+            || self.parameters.iter().any(is_other)
     }
 }
 

@@ -1,10 +1,10 @@
-//! Multipart forms (RFC 7578).
+//! Multipart bodies: forms (RFC 7578), and other kinds in the same way.
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use super::{ArgumentError, body::File, values::text_of};
-use crate::operation::Member;
+use crate::operation::{Member, is_concrete};
 
 /// A part of a form.
 struct Part {
@@ -12,8 +12,8 @@ struct Part {
     bytes: Bytes,
 }
 
-/// Writes a form; returns its media type with the boundary, and its bytes.
-pub(super) fn write(given: &[(Member, &Value)]) -> Result<(String, Bytes), ArgumentError> {
+/// Writes the parts; returns the media type with the boundary, and the bytes.
+pub(super) fn write(media_type: &str, given: &[(Member, &Value)]) -> Result<(String, Bytes), ArgumentError> {
     let mut parts = Vec::new();
     for (member, value) in given.iter().filter(|(_, value)| !value.is_null()) {
         match value {
@@ -33,7 +33,9 @@ pub(super) fn write(given: &[(Member, &Value)]) -> Result<(String, Bytes), Argum
         bytes.extend_from_slice(b"\r\n");
     }
     bytes.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    Ok((format!("multipart/form-data; boundary={boundary}"), bytes.into()))
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    let essence = if is_concrete(essence) { essence } else { "multipart/form-data" };
+    Ok((format!("{essence}; boundary={boundary}"), bytes.into()))
 }
 
 fn part(member: &Member, value: &Value) -> Result<Part, ArgumentError> {

@@ -106,7 +106,12 @@ fn has_dots(value: &Value) -> bool {
 }
 
 fn is_dotted(text: &str) -> bool {
-    let decoded = text.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
+    let mut decoded = text.to_ascii_lowercase();
+    // Also for servers that decode more than once.
+    while decoded.contains("%25") {
+        decoded = decoded.replace("%25", "%");
+    }
+    let decoded = decoded.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
     decoded.split(['/', '\\']).any(|segment| matches!(segment, "." | ".."))
 }
 

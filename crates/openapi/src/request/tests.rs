@@ -122,6 +122,33 @@ fn values_are_encoded_for_their_place() {
 }
 
 #[test]
+fn content_that_is_not_json_is_text() {
+    let operation = operation_of(
+        "/x",
+        "get",
+        json!({ "parameters": [
+            { "name": "q", "in": "query", "content": { "text/plain": { "schema": { "type": "string" } } } },
+        ] }),
+    );
+    assert_eq!(build(&operation, json!({ "q": "a b" })).expect("it can be built").query, "q=a%20b");
+}
+
+#[test]
+fn multipart_bodies_have_the_subtype_and_the_encoding_of_the_document() {
+    let schema = json!({ "type": "object", "properties": {
+        "picture": { "type": "string", "contentMediaType": "image/png", "contentEncoding": "base64" },
+        "sound": { "contentMediaType": "audio/ogg" },
+    } });
+    let operation = body_of("multipart/related; type=text/plain", schema, json!({}));
+    assert_eq!(operation.input_schema["properties"]["picture"]["type"], "string");
+    assert_eq!(operation.input_schema["properties"]["sound"]["type"], "object");
+    let (media_type, body) = text_body(&operation, json!({ "picture": "aGk=", "sound": { "base64": "aGk=" } }));
+    assert!(media_type.starts_with("multipart/related; boundary=couplet-"), "{media_type}");
+    assert!(body.contains("name=\"picture\"\r\n\r\naGk=\r\n"), "{body}");
+    assert!(body.contains("\r\n\r\nhi\r\n"), "{body}");
+}
+
+#[test]
 fn paths_stay_the_same_for_hostile_values() {
     let operation = parameter("path", "simple", false);
     for value in [
@@ -136,6 +163,8 @@ fn paths_stay_the_same_for_hostile_values() {
         json!("..\\x"),
         json!("%2e%2e"),
         json!("a%2F..%2Fb"),
+        json!("%252e%252e%252fadmin"),
+        json!("%25252E%25252e"),
         json!([".."]),
         json!(null),
     ] {
@@ -181,6 +210,30 @@ fn headers_cookies_and_members_cannot_become_others() {
     }
     let request = build(&spread, json!({ "filter": { "a&page=2": "b&c" } })).expect("it can be built");
     assert_eq!(request.query, "a%26page%3D2=b%26c");
+    // In the other styles that write members under their own names, and under composed ones; also a query of the path.
+    for (style, name) in [("spaceDelimited", "api_key"), ("pipeDelimited", "page"), ("form", "action")] {
+        let spread = operation_of(
+            "/x?action=list",
+            "get",
+            json!({ "parameters": [
+                { "name": "filter", "in": "query", "style": style, "explode": true, "schema": { "type": "object" } },
+                { "name": "page", "in": "query", "schema": { "type": "integer" } },
+            ] }),
+        );
+        assert!(build(&spread, json!({ "filter": { name: "1" } })).is_err(), "{style} {name}");
+        let request = build(&spread, json!({ "filter": { "other": "1" } })).expect("it can be built");
+        assert_eq!(request.query, "action=list&other=1", "{style}");
+    }
+    let deep = operation_of(
+        "/x",
+        "get",
+        json!({ "parameters": [
+            { "name": "filter", "in": "query", "style": "deepObject", "schema": { "type": "object" } },
+            { "name": "filter[owner]", "in": "query", "schema": { "type": "string" } },
+        ] }),
+    );
+    assert!(build(&deep, json!({ "filter": { "owner": "1" } })).is_err());
+    assert!(build(&deep, json!({ "filter": { "name": "1" } })).is_ok());
     for name in ["Authorization", "cookie", "HOST", "Content-Length", "Transfer-Encoding"] {
         let operation = operation_of(
             "/x",

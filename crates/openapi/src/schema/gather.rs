@@ -1,5 +1,7 @@
 //! The parts of a schema: itself, the targets of its references, and the members of `allOf`.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use crate::document::{Document, items, members};
@@ -7,6 +9,9 @@ use crate::document::{Document, items, members};
 /// Limits of parts and of nested references.
 const MOST: usize = 64;
 const DEEPEST: usize = 16;
+
+/// The maximum number of values that are looked at: choices, and names of required properties.
+const MOST_VALUES: usize = 1_000;
 
 const KINDS: [&str; 6] = ["object", "array", "string", "integer", "number", "boolean"];
 
@@ -38,7 +43,7 @@ impl<'a> Parts<'a> {
     pub(super) fn kinds(&self) -> Vec<&'a str> {
         let listed = self.find("type").filter(|kinds| kinds.is_array()).into_iter().flat_map(items);
         let known = |kind: &&str| KINDS.contains(kind) && *kind != "array";
-        listed.filter_map(Value::as_str).filter(known).collect()
+        listed.take(MOST).filter_map(Value::as_str).filter(known).collect()
     }
 
     /// Returns the type, if there is exactly one besides `null`, or if the keywords imply one.
@@ -48,7 +53,7 @@ impl<'a> Parts<'a> {
             Some(Value::String(kind)) if kind == "file" => Some("string"),
             Some(Value::String(kind)) => KINDS.into_iter().find(|known| known == kind),
             Some(Value::Array(kinds)) => {
-                let mut named = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
+                let mut named = kinds.iter().take(MOST).filter_map(Value::as_str).filter(|kind| *kind != "null");
                 match (named.next(), named.next()) {
                     (Some(kind), None) => KINDS.into_iter().find(|known| *known == kind),
                     _ => None,
@@ -57,10 +62,9 @@ impl<'a> Parts<'a> {
             _ if self.find("properties").is_some() || self.find("additionalProperties").is_some() => Some("object"),
             _ if self.find("items").is_some() => Some("array"),
             _ => match self.find("enum") {
-                Some(Value::Array(values))
-                    if !values.is_empty() && values.iter().all(|v| v.is_string() || v.is_null()) =>
-                {
-                    Some("string")
+                Some(Value::Array(values)) => {
+                    let mut values = values.iter().take(MOST_VALUES).peekable();
+                    (values.peek().is_some() && values.all(|v| v.is_string() || v.is_null())).then_some("string")
                 }
                 _ => None,
             },
@@ -78,7 +82,7 @@ impl<'a> Parts<'a> {
                     .iter()
                     .any(|keyword| schema.get(*keyword).is_some())
         };
-        listed.into_iter().flat_map(items).filter(is_choice).take(MOST).collect()
+        listed.into_iter().flat_map(items).take(MOST_VALUES).filter(is_choice).take(MOST).collect()
     }
 
     /// Returns the properties of all parts, nearest first; a name may come twice.
@@ -86,15 +90,12 @@ impl<'a> Parts<'a> {
         self.iter().filter_map(|part| part.get("properties")).flat_map(members)
     }
 
-    /// Returns the names of required properties; a name may come twice.
+    /// Returns the names of required properties, each once.
     pub(crate) fn required(&self) -> impl Iterator<Item = &'a str> {
-        let mut seen = Vec::new();
-        let names = self.iter().filter_map(|part| part.get("required")).flat_map(items).filter_map(Value::as_str);
-        names.filter(move |name| {
-            let is_new = !seen.contains(name);
-            seen.push(*name);
-            is_new
-        })
+        let mut seen = BTreeSet::new();
+        let listed =
+            self.iter().filter_map(|part| part.get("required")).flat_map(|names| items(names).take(MOST_VALUES));
+        listed.filter_map(Value::as_str).filter(move |name| seen.insert(*name))
     }
 }
 
@@ -107,7 +108,7 @@ fn gather<'a>(document: &'a Document, schema: &'a Value, depth: usize, parts: &m
     if let Some(target) = members.get("$ref").and_then(Value::as_str).and_then(|reference| document.target(reference)) {
         gather(document, target, depth + 1, parts);
     }
-    for member in members.get("allOf").into_iter().flat_map(items) {
+    for member in members.get("allOf").into_iter().flat_map(items).take(MOST) {
         gather(document, member, depth + 1, parts);
     }
 }

@@ -7,8 +7,9 @@ use super::gather::Parts;
 /// The formats of strings that JSON Schema defines and validators check.
 const FORMATS: [&str; 9] = ["date-time", "date", "time", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"];
 
-/// The maximum number of values of an `enum`, and the length of a pattern.
+/// The maximum number of values of an `enum`, and the lengths of one and of a pattern.
 const MOST_VALUES: usize = 300;
+const LONGEST_VALUE: usize = 300;
 const LONGEST_PATTERN: usize = 200;
 
 pub(super) fn copy(parts: &Parts<'_>, kind: Option<&str>, out: &mut Map<String, Value>) {
@@ -20,8 +21,9 @@ pub(super) fn copy(parts: &Parts<'_>, kind: Option<&str>, out: &mut Map<String, 
             if let Some(format) = text("format").filter(|format| FORMATS.contains(format)) {
                 out.insert("format".into(), format.into());
             }
+            // As a keyword it would have other meanings in other validators. The API checks it.
             if let Some(pattern) = text("pattern").filter(|pattern| is_portable(pattern)) {
-                out.insert("pattern".into(), pattern.into());
+                describe(&format!("Matches `{pattern}`."), out);
             }
         }
         Some("integer" | "number") => numbers(parts, out),
@@ -45,7 +47,8 @@ fn choices(parts: &Parts<'_>, kind: Option<&str>, out: &mut Map<String, Value>) 
         (_, Some(value)) => vec![value],
         _ => return,
     };
-    if listed.is_empty() || listed.len() > MOST_VALUES {
+    let is_long = |value: &&Value| value.as_str().is_some_and(|text| text.len() > LONGEST_VALUE);
+    if listed.is_empty() || listed.len() > MOST_VALUES || listed.iter().any(is_long) {
         return;
     }
     let mut strings: Vec<Value> = Vec::new();
@@ -60,14 +63,19 @@ fn choices(parts: &Parts<'_>, kind: Option<&str>, out: &mut Map<String, Value>) 
         out.insert("enum".into(), Value::Array(strings));
         return;
     }
-    let names: Vec<String> =
-        listed.iter().filter(|v| !v.is_null() && !v.is_object()).map(|v| format!("`{v}`")).collect();
+    let is_plain = |value: &&&Value| !value.is_null() && !value.is_object() && !value.is_array();
+    let names: Vec<String> = listed.iter().filter(is_plain).map(|v| format!("`{v}`")).collect();
     if matches!(kind, Some("string" | "integer" | "number")) && !names.is_empty() {
-        let described = out.get("description").and_then(Value::as_str).unwrap_or_default();
-        let space = if described.is_empty() { "" } else { " " };
-        let description = format!("{described}{space}One of {}.", names.join(", "));
-        out.insert("description".into(), description.into());
+        describe(&format!("One of {}.", names.join(", ")), out);
     }
+}
+
+/// Adds a sentence to the description.
+fn describe(sentence: &str, out: &mut Map<String, Value>) {
+    let described = out.get("description").and_then(Value::as_str).unwrap_or_default();
+    let space = if described.is_empty() { "" } else { " " };
+    let description = format!("{described}{space}{sentence}");
+    out.insert("description".into(), description.into());
 }
 
 fn counts(parts: &Parts<'_>, keywords: [&str; 2], out: &mut Map<String, Value>) {
@@ -102,6 +110,9 @@ fn is_finite(number: &Number) -> bool {
 
 /// Whether a pattern has the same meaning in every dialect of regular expressions.
 fn is_portable(pattern: &str) -> bool {
+    if pattern.len() > LONGEST_PATTERN {
+        return false;
+    }
     let mut escaped = false;
     let plain = pattern.chars().all(|c| {
         let is_known = !escaped || "dDwWsS.-/\\()[]{}+*?|^$".contains(c);
@@ -122,14 +133,15 @@ fn is_portable(pattern: &str) -> bool {
         before = if before == '\\' { ' ' } else { c };
     }
     let is_balanced = depth == (0, 0);
-    plain && !escaped && is_balanced && pattern.len() <= LONGEST_PATTERN && !pattern.contains("(?")
+    plain && !escaped && is_balanced && !pattern.contains("(?")
 }
 
 /// Whether a default is a value that the written keywords allow.
 fn is_default(default: &Value, kind: Option<&str>, out: &Map<String, Value>) -> bool {
     let fits = match kind {
         Some("string") => {
-            let length = default.as_str().map(|text| text.chars().count() as u64);
+            let text = default.as_str().filter(|text| text.len() <= LONGEST_VALUE);
+            let length = text.map(|text| text.chars().count() as u64);
             let within = |keyword: &str, ok: fn(u64, u64) -> bool| {
                 out.get(keyword)
                     .and_then(Value::as_u64)
@@ -138,7 +150,6 @@ fn is_default(default: &Value, kind: Option<&str>, out: &Map<String, Value>) -> 
             length.is_some()
                 && within("minLength", |length, limit| length >= limit)
                 && within("maxLength", |length, limit| length <= limit)
-                && !out.contains_key("pattern")
                 && !out.contains_key("format")
         }
         Some("integer") => default.is_i64() || default.is_u64(),

@@ -38,18 +38,25 @@ pub(crate) struct Rewriter<'a> {
     /// The bytes that were written, about, and the maximum.
     bytes: usize,
     most_bytes: usize,
+    /// The deepest level that was reached.
+    deepest: usize,
     /// The schemas that are being written, outermost first. One that comes again is recursion.
     open: Vec<&'a Map<String, Value>>,
 }
 
 impl<'a> Rewriter<'a> {
     pub(crate) fn new(document: &'a Document, direction: Direction, levels: usize, most_bytes: usize) -> Self {
-        Self { document, direction, levels, bytes: 0, most_bytes, open: Vec::new() }
+        Self { document, direction, levels, bytes: 0, most_bytes, deepest: 0, open: Vec::new() }
     }
 
     /// Whether more was to be written than one result may have. The result is then incomplete.
     pub(crate) fn is_over_budget(&self) -> bool {
         self.bytes > self.most_bytes
+    }
+
+    /// Returns the deepest level that was reached: with any larger number of levels the result is the same.
+    pub(crate) fn deepest(&self) -> usize {
+        self.deepest
     }
 
     /// Rewrites a schema.
@@ -64,6 +71,7 @@ impl<'a> Rewriter<'a> {
 
     fn node(&mut self, schema: &'a Value, level: usize) -> Map<String, Value> {
         self.bytes += NODE_BYTES;
+        self.deepest = self.deepest.max(level);
         let parts = self.parts(schema);
         let mut out = Map::new();
         let kind = parts.kind();
@@ -145,7 +153,10 @@ impl<'a> Rewriter<'a> {
     fn object(&mut self, parts: &Parts<'a>, level: usize, out: &mut Map<String, Value>) {
         let mut properties = Map::new();
         for (name, property) in parts.properties() {
-            if !properties.contains_key(name) && !self.is_hidden(property) && !self.is_over_budget() {
+            if self.is_over_budget() {
+                break;
+            }
+            if !properties.contains_key(name) && !self.is_hidden(property) {
                 self.bytes += name.len();
                 let written = self.node(property, level + 1);
                 properties.insert(name.to_owned(), Value::Object(written));

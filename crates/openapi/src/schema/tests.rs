@@ -47,7 +47,10 @@ fn only_keywords_that_hosts_accept_remain() {
             json!({ "type": "integer", "exclusiveMinimum": 1 }),
         ),
         (json!({ "type": "string", "pattern": "^(?=a)" }), json!({ "type": "string" })),
-        (json!({ "type": "string", "pattern": "^[a-z]+\\d$" }), json!({ "type": "string", "pattern": "^[a-z]+\\d$" })),
+        (
+            json!({ "type": "string", "pattern": "^[a-z]+\\d$" }),
+            json!({ "type": "string", "description": "Matches `^[a-z]+\\d$`." }),
+        ),
         (json!({ "type": "string", "pattern": "^[a-z" }), json!({ "type": "string" })),
         (json!({ "type": "string", "default": 5 }), json!({ "type": "string" })),
         (json!({ "type": "integer", "default": 5, "x-mcp-header": "a" }), json!({ "type": "integer", "default": 5 })),

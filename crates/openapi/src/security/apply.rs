@@ -6,7 +6,7 @@ use couplet_core::{Call, Error, ErrorKind};
 use http::{HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use super::{Credentials, Entry, Kind, Source};
-use crate::operation::{Operation, Place};
+use crate::operation::{Operation, Place, Requirement};
 
 /// The credentials of one request.
 #[derive(Default)]
@@ -26,12 +26,18 @@ pub(crate) struct Applied {
 impl Credentials {
     /// Returns the credentials for a request of an operation: of the first alternative that has all its values.
     pub(crate) async fn apply(&self, operation: &Operation, call: &Call, fetcher: &Fetcher) -> Result<Applied, Error> {
+        let named = |entries: &mut dyn Iterator<Item = (&String, &Entry)>| -> Requirement {
+            entries.map(|(name, _)| (name.clone(), Vec::new())).collect()
+        };
         let Some(alternatives) = &operation.security else {
             // The document says nothing: everything that is configured.
-            let all: Vec<(String, Vec<String>)> = self.0.keys().map(|name| (name.clone(), Vec::new())).collect();
+            let all = named(&mut self.0.iter());
             return Ok(self.alternative(&all, call, fetcher).await?.unwrap_or_default());
         };
-        for alternative in alternatives.iter().filter(|alternative| !alternative.is_empty()) {
+        // Those that the document does not know are for all operations that it does not declare to be open.
+        let others = named(&mut self.0.iter().filter(|(_, entry)| !entry.is_described));
+        let others = Some(others).filter(|others| !others.is_empty() && !alternatives.is_empty());
+        for alternative in alternatives.iter().filter(|alternative| !alternative.is_empty()).chain(&others) {
             if let Some(applied) = self.alternative(alternative, call, fetcher).await? {
                 return Ok(applied);
             }
@@ -78,6 +84,9 @@ impl Entry {
         applied: &mut Applied,
     ) -> Result<(), Error> {
         applied.secrets.push(value.clone());
+        if let (Kind::Basic | Kind::OAuth { .. }, Some((_, password))) = (&self.kind, value.reveal().split_once(':')) {
+            applied.secrets.push(Secret::new(password));
+        }
         match &self.kind {
             Kind::Key { place: Place::Query, name } => applied.query.push((name.clone(), value)),
             Kind::Key { place: Place::Cookie, name } => applied.cookies.push((name.clone(), value)),

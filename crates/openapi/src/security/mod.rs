@@ -9,7 +9,12 @@ use couplet_auth::Secret;
 use couplet_core::{BoxFuture, Call, Error};
 use serde_json::Value;
 
-use crate::{document::Document, error::SpecError, operation::Place};
+use crate::{
+    document::Document,
+    error::SpecError,
+    operation::{Base, Place},
+    text,
+};
 pub(crate) use apply::Applied;
 use token::Tokens;
 
@@ -81,6 +86,16 @@ impl Kind {
             _ => return None,
         })
     }
+
+    /// Resolves the token URL.
+    fn located(self, base: Option<&Base>) -> Self {
+        match self {
+            Self::OAuth { token_url: Some(url) } => {
+                Self::OAuth { token_url: Some(base.and_then(|base| base.join(&url)).unwrap_or(url)) }
+            }
+            other => other,
+        }
+    }
 }
 
 /// Where the value of a scheme comes from.
@@ -93,6 +108,8 @@ pub(crate) enum Source {
 /// A scheme with its value.
 struct Entry {
     kind: Kind,
+    /// Whether the document has this scheme.
+    is_described: bool,
     source: Source,
     tokens: Tokens,
 }
@@ -102,14 +119,17 @@ struct Entry {
 pub(crate) struct Credentials(BTreeMap<String, Entry>);
 
 impl Credentials {
-    /// Finds the schemes that values were given for. `bearer` and `basic` need not be in the document.
-    pub(crate) fn new(document: &Document, given: &[(String, Source)]) -> Result<Self, SpecError> {
+    /// Finds the schemes that values were given for. `bearer` and `basic` need not be in the document. Token URLs may be
+    /// relative to the base URL.
+    pub(crate) fn new(document: &Document, base: Option<&Base>, given: &[(String, Source)]) -> Result<Self, SpecError> {
         let mut entries = BTreeMap::new();
         for (name, source) in given {
             let described = document.security_schemes().find(|(scheme, _)| scheme == name);
+            let is_described = described.is_some();
             let kind = match (described, name.as_str()) {
                 (Some((_, scheme)), _) => Kind::parse(scheme)
-                    .ok_or_else(|| SpecError::new(format!("the security scheme `{name}` is not supported")))?,
+                    .ok_or_else(|| SpecError::new(format!("the security scheme `{name}` is not supported")))?
+                    .located(base),
                 (None, "bearer") => Kind::Bearer,
                 (None, "basic") => Kind::Basic,
                 (None, _) => return Err(unknown(document, name)),
@@ -119,14 +139,16 @@ impl Credentials {
             {
                 return Err(SpecError::new(format!("the value of `{name}` must be `user:password`")));
             }
-            entries.insert(name.clone(), Entry { kind, source: source.clone(), tokens: Tokens::default() });
+            let (source, tokens) = (source.clone(), Tokens::default());
+            entries.insert(name.clone(), Entry { kind, is_described, source, tokens });
         }
         Ok(Self(entries))
     }
 }
 
 fn unknown(document: &Document, name: &str) -> SpecError {
-    let names: Vec<String> = document.security_schemes().map(|(name, _)| format!("`{name}`")).collect();
+    let names = document.security_schemes().take(20).map(|(name, _)| format!("`{}`", text::clean(name, 100)));
+    let names: Vec<String> = names.collect();
     let known = if names.is_empty() {
         "it has none: use `bearer` or `basic`".to_owned()
     } else {

@@ -62,18 +62,20 @@ async fn each_scheme_is_written_as_the_document_says() {
     .await;
     let client = client(with_credentials(&api)).await;
     for (tool, place, expected) in [
-        ("byHeader", "/headers/x-key", "header-secret"),
-        ("byQuery", "/target", "/query?key=query%20secret"),
-        ("byCookie", "/headers/cookie", "session=cookie-secret"),
-        ("byBasic", "/headers/authorization", "Basic YW5uOnBhc3M6d29yZA=="),
-        ("byBearer", "/headers/authorization", "Bearer token-secret"),
-        ("byClient", "/headers/authorization", "Bearer granted"),
-        ("byBoth", "/headers/x-key", "header-secret"),
-        ("byBoth", "/headers/authorization", "Bearer token-secret"),
-        ("byEither", "/headers/authorization", "Bearer token-secret"),
+        ("byHeader", "x-key", "header-secret"),
+        ("byQuery", "target", "/query?key=query%20secret"),
+        ("byCookie", "cookie", "session=cookie-secret"),
+        ("byBasic", "authorization", "Basic YW5uOnBhc3M6d29yZA=="),
+        ("byBearer", "authorization", "Bearer token-secret"),
+        ("byClient", "authorization", "Bearer granted"),
+        ("byBoth", "x-key", "header-secret"),
+        ("byBoth", "authorization", "Bearer token-secret"),
+        ("byEither", "authorization", "Bearer token-secret"),
     ] {
-        let seen = echoed(&client, tool, json!({})).await;
-        assert_eq!(seen.pointer(place).and_then(Value::as_str), Some(expected), "{tool}");
+        let _ = echoed(&client, tool, json!({})).await;
+        let seen = api.last();
+        let found = if place == "target" { Some(seen.target.as_str()) } else { seen.header(place) };
+        assert_eq!(found, Some(expected), "{tool}");
     }
     for tool in ["byNothing", "byUnset"] {
         let seen = echoed(&client, tool, json!({})).await;
@@ -186,4 +188,57 @@ fn credentials_must_fit_the_document() {
     assert!(fails(built().auth("nothing", "x")).contains("it has `cookie`, `header`, `login`"));
     assert!(fails(built().auth("login", "x")).contains("user:password"));
     assert!(built().auth("bearer", "x").into_server().is_ok());
+}
+
+#[tokio::test]
+async fn a_scheme_that_the_document_does_not_know_is_for_what_it_does_not_declare_open() {
+    let api = Api::echo().await;
+    let built = OpenApi::new(document(secured("https://login.example.com/token")));
+    let built = built.base_url(&api.url()).expect("it is a URL").auth("header", "key").auth("bearer", "general");
+    let client = client(built).await;
+    for (tool, authorization, key) in [
+        ("byBasic", Some("Bearer general"), None),
+        ("byUnset", Some("Bearer general"), None),
+        ("byHeader", None, Some("key")),
+        ("byNothing", None, None),
+    ] {
+        let _ = echoed(&client, tool, json!({})).await;
+        let seen = api.last();
+        assert_eq!((seen.header("authorization"), seen.header("x-key")), (authorization, key), "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn token_urls_may_be_relative_to_the_base_url() {
+    let api = Api::start(|seen| {
+        (seen.target == "/v1/oauth/token").then(|| Answer::json(200, &json!({ "access_token": "granted" })))
+    })
+    .await;
+    let built = OpenApi::new(document(secured("oauth/token"))).base_url(&format!("{}/v1", api.url()));
+    let client = client(built.expect("it is a URL").auth("oauth", "client:client-secret")).await;
+    let _ = echoed(&client, "byClient", json!({})).await;
+    assert_eq!(api.last().header("authorization"), Some("Bearer granted"));
+}
+
+#[tokio::test]
+async fn responses_do_not_repeat_secrets() {
+    let secret = "a-secret-of-the-operator";
+    let api = Api::start(move |seen| match seen.target.as_str() {
+        "/basic" => {
+            Some(Answer(200, vec![("content-type", "text/plain".to_owned())], format!("you sent {secret}").into()))
+        }
+        // A secret across the place where an error is truncated.
+        "/header" => Some(Answer(400, vec![], format!("{}{secret}", "x".repeat(3_990)).into())),
+        _ => None,
+    })
+    .await;
+    let built = OpenApi::new(document(secured("https://login.example.com/token"))).base_url(&api.url());
+    let built = built.expect("it is a URL").auth("token", secret).auth("login", format!("ann:{secret}"));
+    let client = client(built.auth("header", secret)).await;
+    for (tool, is_json) in [("byBearer", true), ("byBasic", false), ("byHeader", false)] {
+        let said = call(&client, tool, json!({})).await.all_text();
+        assert!(said.contains("[redacted]") || said.ends_with("…"), "{tool}: {said}");
+        assert!(!said.contains("a-secret"), "{tool}: {said}");
+        assert_eq!(serde_json::from_str::<Value>(&said).is_ok(), is_json, "{tool}");
+    }
 }

@@ -160,7 +160,7 @@ impl Junk {
 /// Schemas of documents never break a server: `Server::tool` would panic.
 #[test]
 fn no_schema_breaks_a_server() {
-    let mut junk = Junk(0x2545_f491_4f6c_dd1d);
+    let (mut junk, mut refused) = (Junk(0x2545_f491_4f6c_dd1d), 0);
     for round in 0..1_500 {
         let media = if round % 2 == 0 { "application/json" } else { "multipart/form-data" };
         let value = json!({
@@ -179,9 +179,13 @@ fn no_schema_breaks_a_server() {
             } } },
             "components": { "schemas": { "A": junk.value(4) } },
         });
-        let server = OpenApi::new(document(value.clone())).into_server();
-        drop(server.unwrap_or_else(|error| panic!("{error}: {value}")).build());
+        match OpenApi::new(document(value.clone())).into_server() {
+            Ok(server) => drop(server.build()),
+            Err(error) if error.to_string().contains("is not in this document") => refused += 1,
+            Err(error) => panic!("{error}: {value}"),
+        }
     }
+    assert!(refused < 300, "{refused} documents have a parameter that refers to nothing");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod auth;
 mod bounds;
 mod calls;
 mod documents;
+mod hostile;
 mod kit;
 mod resources;
 mod swagger2;
