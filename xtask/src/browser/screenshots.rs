@@ -1,10 +1,15 @@
 //! Pictures of each panel, in light and dark, wide and narrow.
 
-use std::{fs, path::Path, thread::sleep, time::Duration};
+use std::{cell::RefCell, fs, path::Path, thread::sleep, time::Duration};
 
-use serde_json::json;
-
-use super::{build, cdp, page, scenarios};
+use super::{
+    build, cdp,
+    inspector::{Inspector, program},
+    scenarios::PANELS,
+    scratch,
+    stage::{Stage, press, tool},
+    subject::OURS,
+};
 use crate::{Failure, workspace};
 
 /// The names and sizes of windows.
@@ -12,7 +17,7 @@ const SIZES: [(&str, u32, u32); 2] = [("wide", 1280, 800), ("narrow", 360, 740)]
 
 /// Writes the pictures to `target/screenshots`, or to the folder that is named.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
-    let Some(program) = cdp::installed() else {
+    let Some(browser) = cdp::installed() else {
         return Err("there is no Chromium: install it, or set COUPLET_CHROMIUM".to_owned());
     };
     let (flags, folders): (Vec<_>, Vec<_>) = arguments.iter().partition(|word| *word == "--built");
@@ -25,17 +30,19 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         _ => return Err("expected at most one folder".to_owned()),
     };
     fs::create_dir_all(&folder).map_err(|e| format!("`{}` cannot be made: {e}", folder.display()))?;
-    let inspector = scenarios::everything()?;
-    let mut page = page(&program)?;
-    scenarios::open(&mut page, &inspector)?;
-    scenarios::tool(&mut page, "echo", &json!({ "message": "Hello from the inspector" }))?;
-    scenarios::press(&mut page, "main .actions", "Call")?;
-    page.until("document.querySelector('.side').innerText.includes('Echo:')")?;
+    let inspector = Inspector::start(&[&program("couplet-everything")?])?;
+    let browser = cdp::Browser::start(&browser, &scratch()?.join("profile"))?;
+    let stage = Stage { page: browser.page()?, inspector: &inspector, subject: &OURS, others: RefCell::default() };
+    stage.open()?;
+    tool(&stage.page, "echo", r#"{ "message": "Hello from the inspector" }"#)?;
+    press(&stage.page, "main .actions", "Call")?;
+    stage.says("Echo:")?;
+    let page = &stage.page;
     let mut count = 0;
     for (size, width, height) in SIZES {
         for is_dark in [false, true] {
             page.look(width, height, is_dark)?;
-            for panel in scenarios::PANELS {
+            for panel in PANELS {
                 let place = if *panel == "tools" { "tools/echo" } else { panel };
                 page.eval(&format!("location.hash = '#/{place}'"))?;
                 // Lists and lint findings arrive a moment later.
@@ -46,6 +53,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
             }
         }
     }
+    drop(stage);
+    drop(browser);
+    let _ = fs::remove_dir_all(scratch()?);
     println!("{count} pictures in {}", folder.display());
     Ok(())
 }

@@ -8,11 +8,11 @@ mod collections;
 mod command;
 mod foreign;
 mod gateway;
-mod peer;
+pub(crate) mod peer;
 mod relay;
 mod report;
 pub(crate) mod rolling;
-mod servers;
+pub(crate) mod servers;
 mod steps;
 
 use std::{
