@@ -1,10 +1,10 @@
 //! What a caller sees, and what a caller may call: one rule for both.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 use couplet_core::{
-    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Metric, Reply, ResultBody, Service,
-    http::headers::ParamHeader, message::Params,
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Metric, Refusals, Reply, ResultBody,
+    Service, http::headers::ParamHeader, message::Params,
 };
 use couplet_server::IntoService;
 use couplet_types::{CompletionReference, RawJson, RequestMethod, RpcError, UriTemplate};
@@ -280,6 +280,10 @@ impl Service for Visibility {
             Rule::Tags(tags) => tags.shows_by_default(Item::Resource(uri)),
         };
         is_shown && self.service.may_subscribe(uri, caller)
+    }
+
+    fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+        self.service.subscribing(uris)
     }
 
     fn background(&self) -> Option<BoxFuture<'static, ()>> {

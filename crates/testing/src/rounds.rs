@@ -1,10 +1,10 @@
 //! Handlers that run in rounds, in any revision.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 use couplet_core::{
     Backchannel, BoxFuture, Call, Caller, ClientNotification, Connect, Connected, Description, Error, Hub, Inbound,
-    Inputs, JsonText, Limits, Method, Metric, Reply, Revision, Service, http::headers::ParamHeader, memory,
+    Inputs, JsonText, Limits, Method, Metric, Refusals, Reply, Revision, Service, http::headers::ParamHeader, memory,
     message::Params,
 };
 use couplet_types::{InputRequest, ProtocolVersion, RpcError};
@@ -124,6 +124,10 @@ impl Service for Replayed {
 
     fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
         self.service.may_subscribe(uri, caller)
+    }
+
+    fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+        self.service.subscribing(uris)
     }
 
     fn background(&self) -> Option<BoxFuture<'static, ()>> {

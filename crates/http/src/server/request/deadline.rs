@@ -1,10 +1,10 @@
 //! The overall timeout of a call.
 
-use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
+use std::{collections::BTreeSet, future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
 use couplet_core::{
-    BoxFuture, Call, Caller, ClientNotification, Description, Hub, Metric, Reply, Service, http::headers::ParamHeader,
-    message::Params,
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, Metric, Refusals, Reply, Service,
+    http::headers::ParamHeader, message::Params,
 };
 use couplet_types::RpcError;
 use tokio::time::{Sleep, sleep};
@@ -77,6 +77,10 @@ impl Service for Timed {
         self.service.may_subscribe(uri, caller)
     }
 
+    fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+        self.service.subscribing(uris)
+    }
+
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         self.service.background()
     }
@@ -139,6 +143,10 @@ mod tests {
             false
         }
 
+        fn subscribing(&self, _: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+            Some(Box::pin(std::future::ready(Refusals::new())))
+        }
+
         fn background(&self) -> Option<BoxFuture<'static, ()>> {
             Some(Box::pin(std::future::ready(())))
         }
@@ -162,6 +170,7 @@ mod tests {
         assert_eq!(timed.required_scopes("one", &Params::default()).as_deref(), Some(&["one".to_owned()][..]));
         assert!(!timed.has_resource("any"));
         assert!(!timed.may_subscribe("any", None));
+        assert!(timed.subscribing(&BTreeSet::new()).is_some());
         assert!(timed.background().is_some());
         assert_eq!(timed.metrics().len(), 1);
         assert!(timed.drain(Duration::ZERO).is_some());
