@@ -1,39 +1,25 @@
 //! A record as one line of JSON.
 
-use std::{io, time::Duration};
+use std::{borrow::Cow, time::Duration};
 
-use serde::Serialize;
-use serde_json::{
-    Serializer, Value,
-    ser::{CompactFormatter, Formatter},
+use blake3::Hash;
+use couplet_core::JsonText;
+
+use super::{
+    Arguments, Outcome, Record,
+    line::{Line, decimal, value},
+    redact::redacted,
+    shape::shape,
+    walk::walk,
 };
+use crate::{names::Kind, pins};
 
-use super::{Arguments, Outcome, Record, keyed::Keyed, redact::redacted, shape::shape};
-use crate::{
-    names::{Kind, hex},
-    pins,
-};
-
-/// The maximum length of a string from a peer, in bytes.
-const LONGEST: usize = 512;
 /// The length of an argument digest in bytes.
 const DIGEST: usize = 16;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Line<'a, T> {
-    seq: u64,
-    prev: &'a str,
-    time: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    replica: Option<&'a str>,
-    #[serde(flatten)]
-    body: T,
-}
+/// The size above which the memory of a canonical text is not reused.
+const REUSED: usize = 64 << 10;
 
 /// An event of the log itself.
-#[derive(Serialize)]
-#[serde(tag = "event", rename_all = "lowercase")]
 pub(super) enum Event {
     /// The log was opened; `torn` bytes of an incomplete line were removed.
     Open { torn: u64 },
@@ -41,139 +27,145 @@ pub(super) enum Event {
     Dropped { count: u64 },
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Body<'a> {
-    event: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    principal: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<String>,
-    server: &'a str,
-    kind: Kind,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exposed: Option<String>,
-    door: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pin: Option<String>,
-    decision: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    consent: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shape: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<Value>,
-    outcome: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    queue_us: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    upstream_us: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_us: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes_in: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes_out: Option<u64>,
-}
-
-/// The settings of the format.
+/// The format of lines, and the place of a line in the chain.
 pub(super) struct Format {
     pub(super) arguments: Arguments,
-    pub(super) key: Keyed,
+    /// The key of argument digests.
+    pub(super) key: [u8; 32],
     pub(super) replica: Option<String>,
+    /// The memory of canonical texts.
+    pub(super) canonical: Vec<u8>,
 }
 
 impl Format {
     /// Appends the line of a record, without its line break.
-    pub(super) fn record(&self, out: &mut Vec<u8>, seq: u64, prev: &str, record: &Record) {
-        self.line(out, seq, prev, record.millis(), self.body(record));
+    pub(super) fn record(&mut self, out: &mut Vec<u8>, seq: u64, prev: Hash, record: &Record) {
+        self.start(out, seq, prev, record.millis());
+        let mut line = Line(out);
+        line.word("event", "call");
+        line.optional("request", record.request.as_deref());
+        line.optional("parent", record.parent.as_deref());
+        line.optional("principal", record.principal.as_deref());
+        line.optional("client", record.client.as_deref());
+        line.optional("profile", record.profile.as_deref());
+        line.text("server", record.server.as_str(), "");
+        line.word("kind", record.kind.as_str());
+        let (name, mark) = name(record);
+        line.text("name", &name, mark);
+        line.optional("exposed", record.exposed.as_deref().filter(|_| record.kind != Kind::Resource));
+        line.word("door", record.door.as_str());
+        if let Some(pin) = &record.pin {
+            line.hex("pin", "sha256:", pin.as_bytes());
+        }
+        line.word("decision", record.decision.as_str());
+        line.optional("rule", record.rule.as_deref());
+        line.optional("consent", record.consent.as_deref());
+        if let Some(arguments) = &record.arguments {
+            self.write_arguments(&mut line, arguments);
+        }
+        result(&mut line, record);
+        out.push(b'}');
     }
 
     /// Appends the line of an event, without its line break.
-    pub(super) fn event(&self, out: &mut Vec<u8>, seq: u64, prev: &str, millis: u64, event: &Event) {
-        self.line(out, seq, prev, millis, event);
+    pub(super) fn event(&self, out: &mut Vec<u8>, seq: u64, prev: Hash, millis: u64, event: &Event) {
+        self.start(out, seq, prev, millis);
+        let mut line = Line(out);
+        match event {
+            Event::Open { torn } => {
+                line.word("event", "open");
+                line.word("hash", "blake3");
+                line.number("torn", Some(*torn));
+            }
+            Event::Dropped { count } => {
+                line.word("event", "dropped");
+                line.number("count", Some(*count));
+            }
+        }
+        out.push(b'}');
     }
 
-    fn line<T: Serialize>(&self, out: &mut Vec<u8>, seq: u64, prev: &str, millis: u64, body: T) {
-        let line = Line { seq, prev, time: pins::time::format_millis(millis), replica: self.replica.as_deref(), body };
-        // All of it is plain data, and a vector does not fail.
-        let _ = line.serialize(&mut Serializer::with_formatter(out, Ascii(CompactFormatter)));
+    fn start(&self, out: &mut Vec<u8>, seq: u64, prev: Hash, millis: u64) {
+        out.extend_from_slice(b"{\"seq\":");
+        decimal(out, seq);
+        let mut line = Line(out);
+        line.hex("prev", "", prev.as_bytes());
+        line.key("time");
+        out.push(b'"');
+        pins::time::push_millis(out, millis);
+        out.push(b'"');
+        Line(out).optional("replica", self.replica.as_deref());
     }
 
-    fn body<'a>(&self, record: &'a Record) -> Body<'a> {
-        let short = |text: &Option<_>| text.as_deref().map(truncated);
-        let micros = |time: Option<Duration>| time.map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
-        let arguments = record.arguments.as_ref().map(|arguments| arguments.as_str());
-        let parsed: Option<Value> = arguments.and_then(|text| serde_json::from_str(text).ok());
-        let (outcome, code) = outcome(record.outcome);
-        Body {
-            event: "call",
-            request: short(&record.request),
-            parent: short(&record.parent),
-            principal: short(&record.principal),
-            client: short(&record.client),
-            profile: short(&record.profile),
-            server: record.server.as_str(),
-            kind: record.kind,
-            name: name(record),
-            exposed: short(&record.exposed).filter(|_| record.kind != Kind::Resource),
-            door: record.door.as_str(),
-            pin: record.pin.map(|pin| pin.to_string()),
-            decision: record.decision.as_str(),
-            rule: short(&record.rule),
-            consent: short(&record.consent),
-            shape: parsed.as_ref().map(shape),
-            digest: arguments.map(|text| self.digest(text)),
-            arguments: parsed.filter(|_| self.arguments == Arguments::Redacted).map(redacted),
-            outcome,
-            code,
-            queue_us: micros(record.queued),
-            upstream_us: micros(record.upstream),
-            total_us: micros(record.total),
-            bytes_in: record.bytes_in,
-            bytes_out: record.bytes_out,
+    /// Appends the shape and the digest of arguments. The digest is the same for equal ones, whatever their spelling is.
+    fn write_arguments(&mut self, line: &mut Line<'_>, arguments: &JsonText) {
+        let start = line.0.len();
+        line.key("shape");
+        self.canonical.clear();
+        if walk(arguments.as_bytes(), line.0, &mut self.canonical).is_none() {
+            line.0.truncate(start);
+            self.parse_arguments(line, arguments.as_str());
+        }
+        let digest = blake3::keyed_hash(&self.key, &self.canonical);
+        line.hex("digest", "", &digest.as_bytes()[..DIGEST]);
+        if self.canonical.capacity() > REUSED {
+            self.canonical = Vec::new();
+        }
+        if self.arguments == Arguments::Redacted
+            && let Ok(parsed) = serde_json::from_str(arguments.as_str())
+        {
+            line.key("arguments");
+            value(line.0, &redacted(parsed));
         }
     }
 
-    /// The digest of arguments: the same for equal ones, whatever their spelling is.
-    fn digest(&self, arguments: &str) -> String {
-        let text = pins::canonical_text(arguments).unwrap_or_else(|| arguments.to_owned());
-        hex(&self.key.mac(text.as_bytes())[..DIGEST])
+    /// Appends the shape of arguments with a rare spelling, and sets their canonical text.
+    fn parse_arguments(&mut self, line: &mut Line<'_>, arguments: &str) {
+        if let Ok(parsed) = serde_json::from_str(arguments) {
+            line.key("shape");
+            value(line.0, &shape(&parsed));
+        }
+        let text = pins::canonical_text(arguments).map_or(arguments.into(), Cow::Owned);
+        self.canonical.clear();
+        self.canonical.extend_from_slice(text.as_bytes());
     }
 }
 
-fn outcome(outcome: Outcome) -> (&'static str, Option<i64>) {
+/// Appends the outcome, the times and the sizes.
+fn result(line: &mut Line<'_>, record: &Record) {
+    let micros = |time: Option<Duration>| time.map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+    line.word("outcome", outcome(record.outcome));
+    if let Outcome::RpcError(code) = record.outcome {
+        line.key("code");
+        line.0.extend_from_slice(code.to_string().as_bytes());
+    }
+    line.number("queueUs", micros(record.queued));
+    line.number("upstreamUs", micros(record.upstream));
+    line.number("totalUs", micros(record.total));
+    line.number("bytesIn", record.bytes_in);
+    line.number("bytesOut", record.bytes_out);
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::NotSent => ("notSent", None),
-        Outcome::Ok => ("ok", None),
-        Outcome::ToolError => ("toolError", None),
-        Outcome::RpcError(code) => ("rpcError", Some(code)),
-        Outcome::Unavailable { sent: false } => ("unavailable", None),
-        Outcome::Unavailable { sent: true } => ("unknown", None),
-        Outcome::Timeout => ("timeout", None),
-        Outcome::Cancelled => ("cancelled", None),
-        Outcome::InputRequired => ("inputRequired", None),
+        Outcome::NotSent => "notSent",
+        Outcome::Ok => "ok",
+        Outcome::ToolError => "toolError",
+        Outcome::RpcError(_) => "rpcError",
+        Outcome::Unavailable { sent: false } => "unavailable",
+        Outcome::Unavailable { sent: true } => "unknown",
+        Outcome::Timeout => "timeout",
+        Outcome::Cancelled => "cancelled",
+        Outcome::InputRequired => "inputRequired",
     }
 }
 
-/// The server's own name; of a URI neither the user information nor the query, which may have secrets.
-fn name(record: &Record) -> String {
+/// The server's own name; of a URI neither the user information nor the query, which may have secrets. The second text
+/// follows a name that is not complete.
+fn name(record: &Record) -> (Cow<'_, str>, &'static str) {
     let raw = &*record.raw;
     if record.kind != Kind::Resource {
-        return truncated(raw);
+        return (raw.into(), "");
     }
     let end = raw.find(['?', '#']).unwrap_or(raw.len());
     let mark = if end < raw.len() { "?…" } else { "" };
@@ -181,38 +173,8 @@ fn name(record: &Record) -> String {
     let authority = plain.find("://").map(|at| at + 3);
     let path = authority.map(|from| plain[from..].find('/').map_or(plain.len(), |at| from + at));
     let user = authority.zip(path).and_then(|(from, to)| plain[from..to].rfind('@').map(|at| (from, from + at + 1)));
-    let clean = match user {
-        Some((from, to)) => format!("{}{}", &plain[..from], &plain[to..]),
-        None => plain.to_owned(),
-    };
-    truncated(&clean) + mark
-}
-
-fn truncated(text: &str) -> String {
-    match text.char_indices().find(|(at, c)| at + c.len_utf8() > LONGEST) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
-}
-
-/// Writes strings in printable ASCII, so that no character of a peer acts on a terminal or begins a line.
-struct Ascii(CompactFormatter);
-
-impl Formatter for Ascii {
-    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        let is_plain = |c: char| matches!(c, ' '..='~');
-        // Not `all`: without early exit the loop is vectorized.
-        if fragment.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~')) {
-            return self.0.write_string_fragment(writer, fragment);
-        }
-        for c in fragment.chars() {
-            if is_plain(c) {
-                writer.write_all(&[c as u8])?;
-            } else {
-                let mut units = [0; 2];
-                c.encode_utf16(&mut units).iter().try_for_each(|unit| write!(writer, "\\u{unit:04x}"))?;
-            }
-        }
-        Ok(())
+    match user {
+        Some((from, to)) => (format!("{}{}", &plain[..from], &plain[to..]).into(), mark),
+        None => (plain.into(), mark),
     }
 }

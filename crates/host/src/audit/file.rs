@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::chain::{Head, Link, hash, start};
+use blake3::Hash;
+
+use super::chain::{Head, Link, START, hash};
 
 /// More than any line has.
 const TAIL: u64 = 256 << 10;
@@ -23,7 +25,8 @@ pub(super) struct LogFile {
     /// Whether there may be more behind that size.
     is_torn: bool,
     pub(super) seq: u64,
-    pub(super) prev: String,
+    /// The hash of the last line.
+    pub(super) prev: Hash,
 }
 
 impl LogFile {
@@ -83,7 +86,7 @@ impl LogFile {
 }
 
 /// The number of bytes of an incomplete line, and the number and the hash of the last complete one.
-fn end(file: &mut File, size: u64) -> io::Result<(u64, Option<(u64, String)>)> {
+fn end(file: &mut File, size: u64) -> io::Result<(u64, Option<(u64, Hash)>)> {
     let from = size.saturating_sub(TAIL);
     file.seek(SeekFrom::Start(from))?;
     let mut tail = Vec::new();
@@ -103,13 +106,13 @@ fn end(file: &mut File, size: u64) -> io::Result<(u64, Option<(u64, String)>)> {
 }
 
 /// The end of the newest old file, which an empty file continues; the start if there is none.
-fn end_of_old(path: &Path) -> io::Result<(u64, String)> {
+fn end_of_old(path: &Path) -> io::Result<(u64, Hash)> {
     match File::open(beside(path, "1")) {
         Ok(mut old) => {
             let size = old.metadata()?.len();
-            Ok(end(&mut old, size)?.1.unwrap_or_else(|| (0, start())))
+            Ok(end(&mut old, size)?.1.unwrap_or((0, START)))
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((0, start())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((0, START)),
         Err(error) => Err(error),
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     path::Path,
     sync::{Arc, atomic::Ordering},
-    thread,
+    thread::{self, Thread},
 };
 
 use couplet_core::BoxFuture;
@@ -14,9 +14,9 @@ use tokio::sync::{
 
 use super::{
     AuditError, AuditSink, Record,
+    chain::arguments_key,
     encode::{Event, Format},
     file::LogFile,
-    keyed::Keyed,
     writer::{Command, Shared, Writer},
 };
 
@@ -113,13 +113,15 @@ impl std::fmt::Debug for AuditOptions {
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Old files have the endings `.1`, `.2` and so on, and the [`Head`](super::Head) has the ending `.head`. Records that are
-/// still in the queue when the process exits are lost: call [`flush`](Self::flush) before, and before the file is opened again.
+/// Old files have the endings `.1`, `.2` and so on, and the [`Head`](super::Head) has the ending `.head`. Records are written
+/// within a few milliseconds. Those that are still in the queue when the process exits are lost: call [`flush`](Self::flush) before, and before the file is opened again.
 #[derive(Debug)]
 pub struct JsonLines {
     queue: Sender<Command>,
     when_full: WhenFull,
     shared: Arc<Shared>,
+    /// The writing thread, which collects records for a while unless it is unparked.
+    writer: Thread,
 }
 
 impl JsonLines {
@@ -138,7 +140,12 @@ impl JsonLines {
         let shared = Arc::new(Shared::default());
         let mut writer = Writer {
             file,
-            format: Format { arguments: options.arguments, key: Keyed::new(&key), replica: options.replica },
+            format: Format {
+                arguments: options.arguments,
+                key: arguments_key(&key),
+                replica: options.replica,
+                canonical: Vec::new(),
+            },
             key: options.key,
             rotate: options.rotate,
             files: options.files,
@@ -150,8 +157,8 @@ impl JsonLines {
         writer.event(&Event::Open { torn });
         let (queue, receiver) = mpsc::channel(options.queue.max(1));
         let thread = thread::Builder::new().name("couplet-audit".to_owned());
-        thread.spawn(move || writer.run(receiver)).map_err(AuditError::new)?;
-        Ok(Self { queue, when_full: options.when_full, shared })
+        let handle = thread.spawn(move || writer.run(receiver)).map_err(AuditError::new)?;
+        Ok(Self { queue, when_full: options.when_full, shared, writer: handle.thread().clone() })
     }
 
     /// Returns the number of records that were dropped.
@@ -167,6 +174,7 @@ impl JsonLines {
         let (done, flushed) = oneshot::channel();
         let sent = self.queue.send(Command::Flush(done)).await;
         sent.map_err(|_| ended())?;
+        self.writer.unpark();
         flushed.await.map_err(|_| ended())
     }
 
@@ -187,6 +195,7 @@ impl AuditSink for JsonLines {
                 Command::Flush(_) => Ok(()),
             },
             (Err(_), WhenFull::Drop) => {
+                self.writer.unpark();
                 self.shared.dropped.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             }
@@ -194,6 +203,7 @@ impl AuditSink for JsonLines {
     }
 
     fn write(&self, record: Box<Record>) -> BoxFuture<'_, Result<(), AuditError>> {
+        self.writer.unpark();
         Box::pin(async move {
             let mut failure = self.shared.failure.subscribe();
             tokio::select! {

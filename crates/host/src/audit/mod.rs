@@ -9,7 +9,7 @@
 mod chain;
 mod encode;
 mod file;
-mod keyed;
+mod line;
 mod lines;
 mod record;
 mod redact;
@@ -18,6 +18,7 @@ mod sink;
 #[cfg(test)]
 mod tests;
 mod verify;
+mod walk;
 mod writer;
 
 pub use chain::Head;

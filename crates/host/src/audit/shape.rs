@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 /// The maximum nesting.
-const DEPTH: usize = 4;
+pub(super) const DEPTH: usize = 4;
 /// The maximum number of members of an object.
-const MEMBERS: usize = 32;
+pub(super) const MEMBERS: usize = 32;
 /// The maximum length of a name.
 const NAME: usize = 40;
 
@@ -31,7 +31,7 @@ fn at(value: &Value, depth: usize) -> Value {
 }
 
 fn object(members: &Map<String, Value>, depth: usize) -> Value {
-    let named = members.iter().filter(|(key, _)| is_name(key)).take(MEMBERS);
+    let named = members.iter().filter(|(key, _)| is_name(key.as_bytes())).take(MEMBERS);
     let mut shape: Map<_, _> = named.map(|(key, value)| (key.clone(), at(value, depth + 1))).collect();
     let others = members.len() - shape.len();
     if others > 0 {
@@ -40,8 +40,9 @@ fn object(members: &Map<String, Value>, depth: usize) -> Value {
     Value::Object(shape)
 }
 
-fn is_name(key: &str) -> bool {
+/// Whether a key looks like a name.
+pub(super) fn is_name(key: &[u8]) -> bool {
     key.len() <= NAME
-        && key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+        && key.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
+        && key.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }

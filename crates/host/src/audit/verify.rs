@@ -7,9 +7,11 @@ use std::{
     path::Path,
 };
 
+use blake3::Hash;
+
 use super::{
     AuditError, Head,
-    chain::{Link, hash, start},
+    chain::{Link, START, hash},
     file::beside,
 };
 
@@ -88,8 +90,8 @@ pub fn verify_file(path: impl AsRef<Path>, key: Option<&[u8; 32]>) -> Result<Ver
 struct Chain<'a> {
     line: u64,
     first: Option<u64>,
-    /// The number and the `prev` of the next line.
-    expected: Option<(u64, String)>,
+    /// The number of the next line, and the hash of the last one.
+    expected: Option<(u64, Hash)>,
     head: Option<&'a Head>,
     found: bool,
 }
@@ -100,14 +102,16 @@ impl Chain<'_> {
         let broken = |reason: &str| Broken { line: self.line, reason: reason.to_owned() };
         let link: Link = serde_json::from_slice(line).map_err(|_| broken("not a record"))?;
         match &self.expected {
-            Some((_, prev)) if *prev != link.prev => return Err(broken("the line before it was changed or removed")),
+            Some((_, hash)) if !link.continues(*hash) => {
+                return Err(broken("the line before it was changed or removed"));
+            }
             Some((seq, _)) if *seq != link.seq => return Err(broken("its number does not follow")),
-            None if link.seq == 1 && link.prev != start() => return Err(broken("a line before it was removed")),
+            None if link.seq == 1 && !link.continues(START) => return Err(broken("a line before it was removed")),
             _ => {}
         }
         let hash = hash(line);
         if let Some(head) = self.head.filter(|head| head.seq == link.seq) {
-            if head.hash != hash {
+            if head.hash != hash.to_string() {
                 return Err(broken("it differs from the head"));
             }
             self.found = true;

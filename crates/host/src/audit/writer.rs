@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use blake3::Hash;
 use couplet_core::clock::unix_millis;
 use tokio::{
     runtime::{self, Runtime},
@@ -26,6 +27,9 @@ use super::{
 const HEADS: Duration = Duration::from_secs(1);
 /// The pause after a failure.
 const PAUSE: Duration = Duration::from_millis(200);
+/// The time for which records are collected, so that a busy log is written a few hundred times in a second and not with each
+/// record.
+const COLLECT: Duration = Duration::from_millis(5);
 /// The size at which lines are written although more records wait.
 const BATCH: usize = 256 << 10;
 
@@ -67,6 +71,10 @@ impl Writer {
         let timer = runtime::Builder::new_current_thread().enable_time().build().ok();
         while let Some(command) = self.next(&mut queue, timer.as_ref()) {
             self.take(command, &mut waiting);
+            if waiting.is_empty() && queue.len() < queue.max_capacity() / 2 {
+                // A flush and a full queue end the pause.
+                thread::park_timeout(COLLECT);
+            }
             while self.lines.len() < BATCH {
                 let Ok(command) = queue.try_recv() else { break };
                 self.take(command, &mut waiting);
@@ -118,10 +126,10 @@ impl Writer {
         self.line(|format, out, seq, prev| format.event(out, seq, prev, millis, event));
     }
 
-    fn line(&mut self, write: impl FnOnce(&Format, &mut Vec<u8>, u64, &str)) {
+    fn line(&mut self, write: impl FnOnce(&mut Format, &mut Vec<u8>, u64, Hash)) {
         let start = self.lines.len();
         let seq = self.file.seq + 1;
-        write(&self.format, &mut self.lines, seq, &self.file.prev);
+        write(&mut self.format, &mut self.lines, seq, self.file.prev);
         (self.file.seq, self.file.prev) = (seq, hash(&self.lines[start..]));
         self.lines.push(b'\n');
     }
@@ -163,7 +171,7 @@ impl Writer {
         if self.is_headed() {
             return;
         }
-        let head = Head::new(self.file.seq, self.file.prev.clone(), self.key.as_ref());
+        let head = Head::new(self.file.seq, self.file.prev, self.key.as_ref());
         if let Err(error) = self.file.write_head(&head) {
             tracing::warn!("the head of the audit log cannot be written: {error}");
         }

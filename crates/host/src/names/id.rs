@@ -80,14 +80,16 @@ pub(super) fn is_hex(text: &str) -> bool {
 
 /// The bytes in lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = Vec::with_capacity(2 * bytes.len());
+    push_hex(&mut text, bytes);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Appends bytes in lower-case hexadecimal digits.
+pub(crate) fn push_hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.push(digit(byte >> 4));
-        text.push(digit(byte & 15));
-    }
-    text
+    let digit = |half: u8| DIGITS[usize::from(half)];
+    out.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
 }
 
 impl fmt::Display for ServerId {

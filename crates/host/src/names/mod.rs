@@ -14,7 +14,7 @@ mod table;
 mod tests;
 
 pub use exposed::exposed_name;
-pub(crate) use id::hex;
 pub use id::{NameError, ServerId};
+pub(crate) use id::{hex, push_hex};
 pub use kind::Kind;
 pub use table::{Collision, Entry, NameTable, Naming};
