@@ -70,7 +70,9 @@ pub use service::idempotency;
 pub use service::metric::{Metric, MetricKind};
 pub use service::observer::{Disconnected, Failure, Observer, Operation, Side};
 pub use service::wrap::{IntoService, Wrap};
-pub use service::{CacheHint, Call, ClientNotification, Description, Peer, Reply, RequestContext, ResultBody, Service};
+pub use service::{
+    CacheHint, Call, ClientNotification, Description, Peer, Refusals, Reply, RequestContext, ResultBody, Service,
+};
 pub use transport::{Connect, Connected, IntoTarget, Itself, Transport, connection::Connection, memory, pump};
 pub use wire::{
     Outcome,

@@ -20,6 +20,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) connections: usize,
+    pub(crate) connect: Duration,
     pub(crate) wait: Duration,
     pub(crate) answer: Duration,
     pub(crate) idle: Duration,
@@ -33,6 +34,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             connections: 16,
+            connect: Duration::from_secs(60),
             wait: Duration::from_secs(60),
             answer: Duration::from_secs(600),
             idle: Duration::from_secs(300),
@@ -89,7 +91,15 @@ impl ProxyBuilder {
         self
     }
 
-    /// Sets how long a call waits for a connection when all are in use (default: 60 s). Then it fails with
+    /// Sets the time in which a further connection has to be open (default: 60 s). Then callers take turns on those that
+    /// are. The caller for which it is opened waits for it, beyond the [`ProxyBuilder::wait_timeout`].
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.options.connect = timeout;
+        self
+    }
+
+    /// Sets how long a call waits for a connection when all are in use, and a subscription for its confirmation by the
+    /// server (default: 60 s). Then it fails with
     /// [`ErrorKind::Timeout`](couplet_core::ErrorKind::Timeout).
     pub fn wait_timeout(mut self, timeout: Duration) -> Self {
         self.options.wait = timeout;

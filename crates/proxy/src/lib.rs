@@ -27,6 +27,7 @@ mod pool;
 mod proxy;
 mod result;
 mod session;
+mod subscribed;
 mod supervise;
 mod upstream;
 

@@ -24,6 +24,7 @@ use crate::{
     builder::Options,
     parked::Parked,
     session::Owner,
+    subscribed::Subscribed,
     upstream::{Dialer, Upstream},
 };
 
@@ -35,6 +36,7 @@ pub(crate) struct Pool {
     pub(crate) options: Options,
     asks: Arc<AtomicBool>,
     pub(crate) parked: Parked,
+    pub(crate) subscribed: Subscribed,
 }
 
 #[derive(Default)]
@@ -73,9 +75,6 @@ enum Take {
 }
 
 impl Pool {
-    /// The maximum time in which a further connection is opened.
-    const OPENING: Duration = Duration::from_secs(60);
-
     /// How long no further connection is tried after the target refused one.
     const ALONE: Duration = Duration::from_secs(30);
 
@@ -83,7 +82,16 @@ impl Pool {
         let asks = Arc::new(AtomicBool::new(false));
         let dialer = Dialer::new(client, target, asks.clone(), options.answer);
         let parked = Parked::new(options.connections.saturating_sub(1).max(1), options.answer);
-        Arc::new(Self { dialer, state: Mutex::default(), freed: Notify::new(), hub, options, asks, parked })
+        Arc::new(Self {
+            dialer,
+            state: Mutex::default(),
+            freed: Notify::new(),
+            hub,
+            options,
+            asks,
+            parked,
+            subscribed: Subscribed::new(),
+        })
     }
 
     /// Opens the first connection.
@@ -129,7 +137,9 @@ impl Pool {
 
     /// A connection for a call that may receive input requests.
     pub(crate) async fn lease(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Result<Lease, Error> {
-        let leased = timeout(self.options.wait, self.lease_in_turn(owner, can_be_asked)).await;
+        // A connection that is being opened has the time that connecting has, whatever the queue has.
+        let most = self.options.wait.saturating_add(self.options.connect);
+        let leased = timeout(most, self.lease_in_turn(owner, can_be_asked)).await;
         leased.unwrap_or_else(|_| Err(self.waited()))
     }
 
@@ -138,18 +148,24 @@ impl Pool {
         let (most, opening) = (self.options.connections, self.lock().opening.len());
         let what = match opening {
             0 => format!("all {most} connections to the server are in use; retry later"),
-            _ => format!("a further connection was not open within {:?}; retry later", self.options.wait),
+            _ => format!("a further connection was not open within {:?}; retry later", self.options.connect),
         };
         Error::unsent(ErrorKind::Timeout, what)
     }
 
     async fn lease_in_turn(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Result<Lease, Error> {
+        let mut left = self.options.wait;
         loop {
             let freed = self.freed.notified();
             match self.take(owner, can_be_asked) {
                 Take::Leased(lease) => return Ok(lease),
                 Take::Down(error) => return Err(error),
-                Take::Wait => freed.await,
+                Take::Wait if self.is_opening() => freed.await,
+                Take::Wait => {
+                    let began = Instant::now();
+                    timeout(left, freed).await.map_err(|_| self.waited())?;
+                    left = left.saturating_sub(began.elapsed());
+                }
                 Take::Dial(opening, replaced) => {
                     let (done, opened) = oneshot::channel();
                     // It goes on when the caller gives up, so that the next one finds the connection.
@@ -163,6 +179,10 @@ impl Pool {
         }
     }
 
+    fn is_opening(&self) -> bool {
+        !self.lock().opening.is_empty()
+    }
+
     /// Opens a further connection for an owner; `None` if that fails.
     async fn open(
         self: Arc<Self>,
@@ -172,7 +192,7 @@ impl Pool {
         can_be_asked: bool,
     ) -> Option<Lease> {
         let late = |_| Err(Error::new(ErrorKind::Timeout, "it did not answer in time"));
-        let lease = match timeout(Self::OPENING, self.dialer.dial()).await.unwrap_or_else(late) {
+        let lease = match timeout(self.options.connect, self.dialer.dial()).await.unwrap_or_else(late) {
             Ok(upstream) => {
                 let exclusive = self.is_exclusive(&owner, can_be_asked);
                 let lease = self.add(&upstream, &owner, |slot| slot.lease(&self, exclusive))?;

@@ -1,11 +1,11 @@
 //! The service.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{
-    BoxFuture, Call, ClientNotification, Connect, Description, Error, ErrorKind, Hub, Inputs, Reply, Revision, Sealer,
-    Service, clock::unix_seconds,
+    BoxFuture, Call, ClientNotification, Connect, Description, Error, ErrorKind, Hub, Inputs, Refusals, Reply,
+    Revision, Sealer, Service, clock::unix_seconds,
 };
 use tokio::{sync::watch, task::JoinHandle};
 
@@ -19,7 +19,7 @@ use crate::{Hooks, builder::ProxyBuilder, call, describe::About, pool::Pool};
 /// callers share connections with callers of the same principal; once the server has sent its first elicitation or
 /// sampling request, each call that may receive one has a connection for itself while it runs. Calls beyond the limit
 /// wait. A target that can be connected to only once is shared by all callers, in turns. Resources are subscribed to on
-/// the first connection.
+/// the first connection; a caller's subscription is acknowledged once the server has acknowledged it.
 ///
 /// A lost connection is re-established with exponential backoff; meanwhile calls fail at once with an error that says
 /// so. Downstream clients are notified that all lists may have changed when the connection is lost and when it is
@@ -156,6 +156,11 @@ impl Service for Proxy {
 
     fn hub(&self) -> &Hub {
         &self.0.hub
+    }
+
+    fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+        let (pool, uris) = (self.0.pool.clone(), uris.clone());
+        Some(Box::pin(async move { pool.subscribed.refused(&uris, pool.options.wait).await }))
     }
 
     fn notified(&self, note: ClientNotification) {

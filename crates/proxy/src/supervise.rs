@@ -25,7 +25,7 @@ impl Supervisor {
             let since = Instant::now();
             tokio::select! {
                 () = lead.retired.notified() => {}
-                () = changes::pass_on(&lead.client, &self.hub) => {}
+                () = changes::pass_on(&lead.client, &self.hub, &self.pool.subscribed) => {}
                 () = self.close_idle() => {}
             }
             backoff.lasted(since.elapsed());

@@ -1,6 +1,7 @@
 //! A running server: it can be served, connected to, and changed.
 
 use std::{
+    collections::BTreeSet,
     future::Future,
     panic::Location,
     sync::{Arc, Weak},
@@ -9,8 +10,8 @@ use std::{
 
 use couplet_core::{
     BoxFuture, Call, Caller, Change, ClientNotification, Connect, Connected, Description, Error, ErrorKind,
-    ExtensionEvent, Hub, Inbound, Limits, Metric, Reply, Service, Transport, http::headers::ParamHeader, memory,
-    message::Params,
+    ExtensionEvent, Hub, Inbound, Limits, Metric, Refusals, Reply, Service, Transport, http::headers::ParamHeader,
+    memory, message::Params,
 };
 use couplet_types::{Prompt, Resource, ResourceTemplate, Tool};
 
@@ -19,6 +20,7 @@ use crate::{
     extension::Extension,
     inner::Inner,
     middleware::Next,
+    mount,
     prompt::IntoPrompt,
     replicas,
     resource::IntoResource,
@@ -273,6 +275,10 @@ impl Service for ServerHandle {
         // A mounted service that has the resource decides.
         let mut owners = self.0.mounts.iter().filter(|mount| mount.has_resource(uri));
         owners.all(|mount| mount.may_subscribe(uri, caller))
+    }
+
+    fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+        mount::subscribing(&self.0.mounts, uris)
     }
 
     fn background(&self) -> Option<BoxFuture<'static, ()>> {

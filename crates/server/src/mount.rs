@@ -11,11 +11,12 @@ pub(crate) use list::list;
 pub(crate) use route::{dispatch, with_param};
 
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex},
 };
 
-use couplet_core::{Caller, Change, IntoService, Relay, Service, sync::lock};
+use couplet_core::{BoxFuture, Caller, Change, IntoService, Refusals, Relay, Service, sync::lock};
 
 use crate::{handle::ServerHandle, server::Server};
 
@@ -115,6 +116,27 @@ impl Mount {
     pub(crate) fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
         self.uri_inside(uri).is_some_and(|uri| self.service.may_subscribe(&uri, caller))
     }
+}
+
+/// The work of mounted services before a subscription to these resources is acknowledged.
+pub(crate) fn subscribing(mounts: &[Mount], uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+    let work = mounts.iter().filter_map(|mount| {
+        let inside = uris.iter().filter(|uri| mount.has_resource(uri)).filter_map(|uri| mount.uri_inside(uri));
+        let inside: BTreeSet<String> = inside.collect();
+        let work = if inside.is_empty() { None } else { mount.service.subscribing(&inside) };
+        Some((mount.clone(), work?))
+    });
+    let work: Vec<_> = work.collect();
+    if work.is_empty() {
+        return None;
+    }
+    Some(Box::pin(async move {
+        let mut refused = Refusals::new();
+        for (mount, work) in work {
+            refused.extend(work.await.into_iter().map(|(uri, error)| (mount.uri_outside(&uri), error)));
+        }
+        refused
+    }))
 }
 
 impl fmt::Debug for Mount {

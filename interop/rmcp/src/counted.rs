@@ -1,9 +1,6 @@
 //! The steps whose calls have ids.
 
-use std::{
-    env,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use rmcp::model::*;
 use serde_json::json;
@@ -94,9 +91,8 @@ async fn until(client: &Client, id: &str, state: &str, limit: Duration) -> Outco
 }
 
 pub(crate) async fn subscribe(client: &Client, handler: &Handler, repeated: bool) -> Outcome {
-    // A stream that is opened anew at this moment, or a gateway that is not subscribed yet, may miss a change.
-    let named = env::var("INTEROP_TOUCHES").ok().and_then(|touches| touches.parse().ok());
-    let times = if repeated { 5 } else { named.unwrap_or(1) };
+    // A stream that is opened anew at this moment may miss a change.
+    let times = if repeated { 5 } else { 1 };
     let limit = LIMIT / times;
     if client.peer_info().is_some_and(|server| server.protocol_version == ProtocolVersion::V_2026_07_28) {
         return listen(client, times, limit).await;

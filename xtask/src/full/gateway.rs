@@ -1,14 +1,29 @@
-//! The official suite through the gateway: each revision in front, each era behind, over both transports.
+//! The gateway at full size: the official suite through it, each revision in front, each era behind, over both
+//! transports; and sessions and calls in numbers that would show what they leave behind.
 
 use super::{Options, Report};
-use crate::{Failure, conformance, workspace::command};
+use crate::{
+    Failure, conformance,
+    workspace::{cargo, command},
+};
 
 pub(super) fn run(_: &Options) -> Result<Report, Failure> {
+    endurance()?;
     let mut suite = command("cargo");
     suite.args(["run", "--quiet", "--package", "xtask", "--", "conformance", "--debug", "--through-gateway"]);
+    let endured = "sessions and calls leave nothing behind";
     match suite.status().map_err(|e| e.to_string())?.code() {
-        Some(0) => Ok(Report::found("no scenario is lost through the gateway")),
-        Some(conformance::NOT_RUN) => Ok(Report::not_run("the suite cannot be had here")),
+        Some(0) => Ok(Report::found(format!("{endured}; no scenario is lost through the gateway"))),
+        Some(conformance::NOT_RUN) => Ok(Report {
+            found: endured.to_owned(),
+            not_run: vec!["conformance: the suite cannot be had here".to_owned()],
+        }),
         _ => Err("scenarios are lost through the gateway".to_owned()),
     }
+}
+
+/// The test prints its figures.
+fn endurance() -> Result<(), Failure> {
+    let test = ["test", "--package", "couplet-host", "--all-features", "--test", "upstreams", "--"];
+    cargo([&test[..], &["--ignored", "--nocapture", "acceptance_08_"]].concat())
 }

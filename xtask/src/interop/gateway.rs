@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Bench, DEADLINE, STEPS, TOUCHES,
+    Bench, DEADLINE, STEPS,
     peer::{Missing, PEERS, Peer, Programs},
     relay_to,
     report::{Counts, OURS, Outcome, Transport, judge},
@@ -184,7 +184,7 @@ fn one(client: &Side, revision: &str, place: &Place, plan: &Plan, folder: &Path)
     let arguments: Vec<&str> = std::iter::once(revision).chain(target.iter().map(String::as_str)).collect();
     let log = folder.join(format!("{}-{revision}.log", client.name));
     let mut program = client.programs.client(&arguments);
-    let ended = Group::start(program.env(STEPS, plan.variable()).env(TOUCHES.0, TOUCHES.1), &log)
+    let ended = Group::start(program.env(STEPS, plan.variable()), &log)
         .and_then(|group| group.wait(DEADLINE))
         .map(|status| status.success());
     let said = fs::read(&log).unwrap_or_default();

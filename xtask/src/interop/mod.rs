@@ -41,10 +41,6 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// The variable that names the steps of a client.
 const STEPS: &str = "INTEROP_STEPS";
 
-/// The variable that says how often a client causes a change until it hears of it, for the gateway, and its value: the gateway
-/// answers a subscription before it has subscribed at the server.
-const TOUCHES: (&str, &str) = ("INTEROP_TOUCHES", "4");
-
 /// The name of what is run with the command `couplet`.
 const COMMAND: &str = "command";
 /// The name of what is run through `couplet run`, a mount and `couplet listen`.

@@ -4,6 +4,7 @@
 //! end of input, and [`ServerConnection::poll_send`] for messages to send. Handlers run inside `poll_send`, so dropping the
 //! connection cancels them all.
 
+mod listen;
 mod request;
 mod unreadable;
 
@@ -15,25 +16,22 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_types::{
-    Cancelled, CancelledParams, Initialized, Notification, RequestId, RequestMethod, RpcError, SubscriptionAcknowledged,
-};
+use couplet_types::{Cancelled, CancelledParams, Initialized, Notification, RequestId, RequestMethod, RpcError};
 
-use self::request::Incoming;
+use self::{listen::Listen, request::Incoming};
 use crate::{
     limits::Limits,
     message::{self, Body, Frame, Malformed, Message, Params, text::EncodedMessage},
     server::{
         batch::Batch,
-        hub::Subscription,
         outbound::{Outbound, Route},
         outbox::Outbox,
         pending::Pending,
         queue::{EntryKind, Queue},
-        running::Running,
+        running::{BoxFuture, Running},
         session::Session,
     },
-    service::{Asker, Call, ClientNotification, Description, Peer, Reply, RequestContext, Service, caller::Caller},
+    service::{Asker, Call, ClientNotification, Reply, RequestContext, Service, caller::Caller},
     wire::{
         self, legacy,
         modern::{self, Checked, PeerCache},
@@ -76,13 +74,6 @@ struct CallJob {
     batch: Option<Batch>,
     /// Whether the answer may be questions.
     asks: bool,
-}
-
-/// A `subscriptions/listen` that is open.
-struct Listen {
-    id: RequestId,
-    revision: Revision,
-    changes: Subscription,
 }
 
 impl ServerConnection {
@@ -208,6 +199,7 @@ impl ServerConnection {
     fn poll_queue(&mut self, cx: &mut Context<'_>) -> Option<Outbound> {
         // A message that a handler sends while it runs here is taken below: it needs no wake-up.
         let waker = self.queue.unregister();
+        self.poll_listens(cx);
         // Large answers go out one by one, so that there are never many of them.
         while self.poll_one(cx) && !self.running.is_empty() && !self.queue.is_heavy() {}
         let (kind, text) = self.queue.pop_or_register(cx.waker(), waker)?;
@@ -382,41 +374,8 @@ impl ServerConnection {
         self.start_waiting();
     }
 
-    fn listen(
-        &mut self,
-        id: &RequestId,
-        revision: Revision,
-        params: &Params,
-        peer: &Peer,
-        about: &Description,
-    ) -> Result<(), RpcError> {
-        let (mut honoured, mut interest) = modern::listen(params, revision, peer, about, self.limits.uris)?;
-        let permitted = |uri: &String| self.service.may_subscribe(uri, self.asker.0.as_deref());
-        interest.uris.retain(permitted);
-        honoured.resource_subscriptions.iter_mut().for_each(|uris| uris.retain(permitted));
-        interest.principal = self.asker.0.as_ref().map(|caller| caller.principal().clone());
-        if self.listens.len() >= self.limits.subscriptions {
-            let most = self.limits.subscriptions;
-            return Err(RpcError::internal(format!("there are already {most} subscriptions on this connection")));
-        }
-        let changes = self.service.hub().subscribe(interest);
-        let text = wire::notification(SubscriptionAcknowledged::METHOD, &modern::acknowledged(id, &honoured));
-        self.queue.push(EntryKind::Notification(id.clone()), text);
-        self.requests.insert(id.clone(), Place::Listening);
-        self.listens.push(Listen { id: id.clone(), revision, changes });
-        Ok(())
-    }
-
-    /// The result of the subscription, and then the notification that some clients wait for instead.
-    fn end_listen(&mut self, listen: Listen) {
-        let reply = Reply::Complete(modern::listen_ended(&listen.id));
-        self.answer(listen.revision, listen.id.clone(), &reply, None);
-        let params = wire::to_json(&CancelledParams::new(listen.id));
-        self.queue.push(EntryKind::Free, wire::notification(Cancelled::METHOD, &params));
-    }
-
     fn next_change(&self, waker: &Waker) -> Option<Outbound> {
-        for listen in &self.listens {
+        for listen in self.listens.iter().filter(|listen| listen.is_open()) {
             if let Some(change) = listen.changes.take() {
                 let (method, params) = modern::change(&listen.id, &change);
                 let route = Route::Request(listen.id.clone());
@@ -441,9 +400,18 @@ impl ServerConnection {
             self.requests.insert(job.id.clone(), Place::Waiting);
             self.waiting.push_back((job, call));
         } else {
-            let error = RpcError::internal("too many requests at the same time; ask again later");
-            self.finish(job, &Reply::Error(error));
+            self.finish(job, &Reply::Error(too_many()));
         }
+    }
+
+    /// Runs work of the service that is no call, and answers with its reply.
+    fn work(&mut self, job: CallJob, work: BoxFuture<'static, Reply>) {
+        if self.running.len() >= self.limits.running {
+            return self.finish(job, &Reply::Error(too_many()));
+        }
+        let id = job.id.clone();
+        let slot = self.running.push(job, work);
+        self.requests.insert(id, Place::Running(slot));
     }
 
     fn run(&mut self, job: CallJob, call: Call) {
@@ -502,6 +470,10 @@ impl ServerConnection {
             }
         }
     }
+}
+
+fn too_many() -> RpcError {
+    RpcError::internal("too many requests at the same time; ask again later")
 }
 
 impl Drop for ServerConnection {

@@ -15,8 +15,9 @@ use crate::{
     server::{
         hub::{Filter, Hub, Subscription},
         outbox::LogGate,
+        running::BoxFuture,
     },
-    service::{Description, Peer, ResultBody, Service, caller::Caller},
+    service::{Description, Peer, Refusals, Reply, ResultBody, Service, caller::Caller},
     sync::lock,
     wire::{revision::Revision, to_json},
 };
@@ -27,9 +28,16 @@ pub(crate) struct Session {
     pub(crate) peer: Arc<Peer>,
     level: Arc<Mutex<LoggingLevel>>,
     pub(crate) ready: bool,
-    pub(crate) changes: Subscription,
+    pub(crate) changes: Arc<Subscription>,
     /// Whether the stored data changed since it was last returned.
     pub(crate) changed: bool,
+}
+
+/// The answer to a request about the session itself.
+pub(crate) enum Answer {
+    Now(ResultBody),
+    /// The answer of the service, which the session waits for.
+    Later(BoxFuture<'static, Reply>),
 }
 
 /// The stored data of a session beyond its handshake.
@@ -42,7 +50,7 @@ struct Memory {
 impl Session {
     pub(crate) fn new(revision: Revision, peer: Arc<Peer>, hub: &Hub) -> Self {
         let level = Arc::new(Mutex::new(LoggingLevel::Info));
-        let changes = hub.subscribe(Filter::new());
+        let changes = Arc::new(hub.subscribe(Filter::new()));
         Self { revision, peer, level, ready: false, changes, changed: false }
     }
 
@@ -85,7 +93,7 @@ impl Session {
         service: &dyn Service,
         caller: Option<&Caller>,
         limits: &Limits,
-    ) -> Result<Option<ResultBody>, RpcError> {
+    ) -> Result<Option<Answer>, RpcError> {
         match method {
             RequestMethod::SetLevel => {
                 self.changed = true;
@@ -98,7 +106,10 @@ impl Session {
                 if !service.has_resource(&uri) || !service.may_subscribe(&uri, caller) {
                     return Err(self.revision.resource_not_found(&uri));
                 }
-                self.subscribe(uri, limits.uris)?;
+                self.subscribe(uri.clone(), limits.uris)?;
+                if let Some(work) = service.subscribing(&BTreeSet::from([uri.clone()])) {
+                    return Ok(Some(Answer::Later(Box::pin(confirmed(work, uri, self.changes.clone())))));
+                }
             }
             RequestMethod::Unsubscribe => {
                 self.changed = true;
@@ -107,7 +118,7 @@ impl Session {
             }
             _ => return Ok(None),
         }
-        Ok(Some(ResultBody::empty()))
+        Ok(Some(Answer::Now(ResultBody::empty())))
     }
 
     fn subscribe(&self, uri: String, most: usize) -> Result<(), RpcError> {
@@ -124,5 +135,16 @@ impl Session {
     /// The filter for log messages of calls in this session.
     pub(crate) fn log_gate(&self, about: &Description) -> LogGate {
         if about.capabilities.logging.is_some() { LogGate::Session(self.level.clone()) } else { LogGate::Closed }
+    }
+}
+
+/// The reply to a subscription once the service has confirmed it. Without a confirmation there is no subscription.
+async fn confirmed(work: BoxFuture<'static, Refusals>, uri: String, changes: Arc<Subscription>) -> Reply {
+    match work.await.remove(&uri) {
+        None => Reply::Complete(ResultBody::empty()),
+        Some(error) => {
+            changes.update(|interest| interest.uris.remove(&uri));
+            Reply::Error(error)
+        }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod wrap;
 use std::{
     any::Any,
     borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -105,6 +106,17 @@ pub trait Service: Send + Sync + 'static {
         true
     }
 
+    /// Returns the work that has to be done before a subscription to these resources is acknowledged, such as a
+    /// subscription at another server; `None`, the default, if there is none.
+    ///
+    /// The future returns the resources that cannot be subscribed to. The [hub](Service::hub) has the subscription
+    /// meanwhile, so that no change is missed, and without these resources afterwards. In a session, the request fails with
+    /// the error; a stateless subscription is acknowledged without them, and fails if nothing is left of it.
+    fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+        let _ = uris;
+        None
+    }
+
     /// Returns the work that has to be done while the service is served, such as receiving the changes of other
     /// replicas; `None`, the default, if there is none.
     ///
@@ -131,6 +143,9 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 }
+
+/// The resources that cannot be subscribed to, each with its error: see [`Service::subscribing`].
+pub type Refusals = BTreeMap<String, RpcError>;
 
 /// A notification from a client.
 #[derive(Clone, Debug)]

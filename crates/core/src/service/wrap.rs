@@ -1,12 +1,12 @@
 //! Services that wrap another one.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crate::{
     http::headers::ParamHeader,
     message::Params,
     server::{hub::Hub, running::BoxFuture},
-    service::{Call, ClientNotification, Description, Reply, Service, caller::Caller, metric::Metric},
+    service::{Call, ClientNotification, Description, Refusals, Reply, Service, caller::Caller, metric::Metric},
 };
 
 /// A service around another one. Each method forwards to the inner service unless the wrapper replaces it, so a wrapper
@@ -85,6 +85,11 @@ pub trait Wrap: Send + Sync + 'static {
         self.inner().may_subscribe(uri, caller)
     }
 
+    /// Returns the work until resources are subscribed to: see [`Service::subscribing`].
+    fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+        self.inner().subscribing(uris)
+    }
+
     /// Returns the work to be done while the service is served: see [`Service::background`].
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         self.inner().background()
@@ -134,6 +139,10 @@ impl<W: Wrap> Service for W {
 
     fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
         Wrap::may_subscribe(self, uri, caller)
+    }
+
+    fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+        Wrap::subscribing(self, uris)
     }
 
     fn background(&self) -> Option<BoxFuture<'static, ()>> {

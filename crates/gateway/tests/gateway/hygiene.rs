@@ -103,7 +103,8 @@ async fn gateway() {
     let access = gateway.access().await.unwrap();
     fs::write(folder.join("debug.txt"), format!("{gateway:?} {:?} {access:?}", gateway.config())).unwrap();
     let tokens = Arc::new(access.tokens.unwrap());
-    let transport = HttpTransport::from_listener(listener).endpoint(move |endpoint| endpoint.authorize(tokens));
+    let transport =
+        HttpTransport::from_listener(listener).endpoint(move |endpoint| endpoint.authorize(tokens)).metrics("/metrics");
     let serving = tokio::spawn(transport.serve(gateway.service(None).unwrap(), gateway.limits()));
     let mut answers = String::new();
     for (token, tool) in [
@@ -117,6 +118,8 @@ async fn gateway() {
     }
     assert!(answers.contains("done") && answers.contains("\"there\"") && answers.contains("401"), "{answers}");
     fs::write(folder.join("answers.txt"), answers).unwrap();
+    let page = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    fs::write(folder.join("metrics.txt"), http(address, page).await).unwrap();
     fs::write(folder.join("status.json"), gateway.status().to_string()).unwrap();
     let (shown, config) = (gateway.clone(), gateway.config());
     assert!(std::thread::spawn(move || panic!("on purpose: {shown:?} {config:?}")).join().is_err());
@@ -213,6 +216,7 @@ async fn acceptance_17_secrets_are_only_where_they_belong() {
     for name in ["far.txt", "files-in.txt", "files-env.txt", "audit.jsonl", "status.json", "gateway.lock"] {
         assert!(all.get(name).is_some_and(|text| !text.is_empty()), "there is no `{name}`: {:?}", all.keys());
     }
+    assert!(all["metrics.txt"].contains("tools/call"), "{}", all["metrics.txt"]);
     assert!(all["err.txt"].contains("TRACE") && all["err.txt"].contains("on purpose"), "{}", all["err.txt"]);
 
     let mut expected: BTreeMap<String, BTreeSet<&str>> = BTreeMap::from([

@@ -10,6 +10,7 @@
 //! | `hold` | servers with subscribers are not stopped |
 //! | `link` | messages of a server to its caller, changes of resources |
 //! | `linked` | links to resources of other servers |
+//! | `subscribe` | subscriptions to resources, confirmed by their servers |
 //! | `watch` | changes of catalogs |
 //! | `describe` | capabilities and instructions |
 
@@ -27,16 +28,18 @@ pub(crate) mod rules;
 mod run;
 mod seals;
 mod snapshot;
+mod subscribe;
 mod tasks;
 pub(crate) mod watch;
 
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak},
 };
 
 use couplet_core::{
-    BoxFuture, Call, Caller, ClientNotification, Description, Hub, Reply, Service, http::headers::ParamHeader,
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, Refusals, Reply, Service, http::headers::ParamHeader,
 };
 use couplet_types::{RequestMethod, RpcError};
 use tokio::task::AbortHandle;
@@ -191,6 +194,10 @@ impl Service for View {
         let snapshot = self.snapshot();
         let principal = caller.map(|caller| &**caller.principal());
         snapshot.aim(uri).is_some_and(|aim| snapshot.permits_subscription(&aim, principal))
+    }
+
+    fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+        Some(Box::pin(subscribe::confirm(self.snapshot(), uris.clone())))
     }
 }
 

@@ -124,6 +124,7 @@ impl Supervisor {
         let client = self.shared.client.clone().probe_timeout(options.connect_timeout / 3);
         // Lists are in the catalog.
         let builder = Proxy::builder(client.timeout(options.connect_timeout).cache(None))
+            .connect_timeout(options.connect_timeout)
             .connections(options.connections)
             .isolation(options.isolation)
             .wait_timeout(options.queue_timeout)

@@ -70,7 +70,8 @@ impl Service for Reporter {
         let calls = self.folder.join("calls");
         Box::pin(async move {
             if &*call.method != "tools/call" {
-                return Reply::Complete(ResultBody::value(&json!({ "tools": [] })));
+                let ping = json!({ "name": "ping", "inputSchema": { "type": "object" } });
+                return Reply::Complete(ResultBody::value(&json!({ "tools": [ping] })));
             }
             let text = match call.tool_name().as_deref() {
                 Some("environment") => std::env::vars().map(|(key, _)| format!("{key}\n")).collect(),
@@ -152,7 +153,7 @@ pub(crate) fn state(pid: &str) -> Option<char> {
 }
 
 /// The number of open files of this process, where it can be counted.
-fn open_files() -> Option<usize> {
+pub(crate) fn open_files() -> Option<usize> {
     Some(fs::read_dir("/proc/self/fd").ok()?.count())
 }
 

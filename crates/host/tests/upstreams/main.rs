@@ -7,6 +7,8 @@ mod catalog;
 #[cfg(unix)]
 mod child;
 #[cfg(unix)]
+mod endurance;
+#[cfg(unix)]
 mod flood;
 mod hostile;
 mod kit;

@@ -8,6 +8,7 @@ mod addresses;
 mod alone;
 mod authorize;
 mod change_bus;
+mod confirmed;
 mod context;
 mod cors;
 #[cfg(feature = "listen")]

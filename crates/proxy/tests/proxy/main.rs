@@ -8,6 +8,7 @@ mod isolation;
 mod kit;
 mod remote;
 mod replicas;
+mod subscribing;
 mod table;
 mod turns;
 mod verbatim;

@@ -12,7 +12,8 @@ use crate::{
         batch::Batch,
         input::Inputs,
         outbox::{LogGate, Outbox},
-        session::Session,
+        running::BoxFuture,
+        session::{Answer, Session},
     },
     service::{Call, Description, Peer, Reply, ResultBody},
     wire::{
@@ -33,6 +34,8 @@ pub(super) struct Incoming {
 enum Next {
     /// An answer from the connection itself.
     Answer(Revision, ResultBody),
+    /// An answer from the service, without a call.
+    Later(Revision, BoxFuture<'static, Reply>),
     /// A subscription, which is open now.
     Listening,
     /// A call of the service.
@@ -69,6 +72,10 @@ impl ServerConnection {
             Ok(Next::Call(origin)) => self.call(request, origin, batch),
             Ok(Next::Answer(revision, body)) => {
                 self.answer(revision, request.id, &Reply::Complete(body), batch.as_ref());
+            }
+            Ok(Next::Later(revision, work)) => {
+                let outbox = Outbox::new(self.queue.clone(), request.id.clone(), revision, None, LogGate::Closed);
+                self.work(CallJob { id: request.id, revision, outbox, batch, asks: false }, work);
             }
             Ok(Next::Listening) => {}
             Err(error) => self.refuse(request.id, &error, batch.as_ref()),
@@ -125,10 +132,13 @@ impl ServerConnection {
         };
         let revision = session.revision;
         if let Some(known) = method::served(method, known, revision, about)?
-            && let Some(body) =
+            && let Some(answer) =
                 session.answer(known.request, params, &*self.service, self.asker.0.as_deref(), &self.limits)?
         {
-            return Ok(Next::Answer(revision, body));
+            return Ok(match answer {
+                Answer::Now(body) => Next::Answer(revision, body),
+                Answer::Later(work) => Next::Later(revision, work),
+            });
         }
         let back = Back::new(self.queue.clone(), self.questions.clone(), id.clone(), self.limits.questions);
         Ok(Next::Call(Origin {
