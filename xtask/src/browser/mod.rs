@@ -1,6 +1,7 @@
 //! `cargo xtask browser` and `cargo xtask screenshots`: the inspector's page in a real browser.
 
 mod cdp;
+mod driver;
 mod inspector;
 mod scenarios;
 mod screenshots;
@@ -10,6 +11,7 @@ use std::{fs, path::PathBuf, time::Instant};
 use crate::{Failure, ci::NOT_RUN, skipped, workspace};
 use cdp::{Browser, Page};
 
+pub(crate) use driver::Driver;
 pub(crate) use screenshots::run as screenshots;
 
 /// Runs all scenarios, or those whose names contain a word.
