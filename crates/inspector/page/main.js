@@ -7,6 +7,7 @@ import { fill, para } from "./dom.js";
 import { bindKeys } from "./keys.js";
 import { bindTasks } from "./panel-tasks.js";
 import { panels } from "./panels.js";
+import { go, route } from "./router.js";
 import { Shell } from "./shell.js";
 import { applyTheme } from "./settings.js";
 
@@ -35,5 +36,7 @@ async function start(root) {
 	bindKeys(context, shell);
 	bindTasks(context);
 	await context.start(targets, started);
-	if (!context.sessions.value.length) shell.drawBar();
+	if (context.sessions.value.length) return;
+	shell.drawBar();
+	if (config.mode === "inspect" && !context.problem.value && route.value.panel === "overview") go("connect");
 }

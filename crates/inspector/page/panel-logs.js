@@ -1,8 +1,9 @@
 // Log messages and what the server writes to its error output.
 
-import { button, div, download, fill, h, menu, para, QUIET, span } from "./dom.js";
+import { button, div, download, fill, h, menu, para, QUIET, say, span } from "./dom.js";
 import { clock } from "./format.js";
 import { go } from "./router.js";
+import { message } from "./mcp.js";
 import { settings } from "./settings.js";
 import { perFrame, Scope } from "./store.js";
 import { VirtualList } from "./vlist.js";
@@ -33,7 +34,10 @@ export const logsPanel = {
 		});
 		const search = h("input", { type: "search", placeholder: "search", "aria-label": "Search in the log", class: "short" });
 		const least = menu({ "aria-label": "Least level shown" }, ["all levels", ...LEVELS.slice(1), "stderr only"]);
-		const wanted = menu({ "aria-label": "Level that requests ask for", onchange: () => { settings.logLevel.value = wanted.value; } }, [["", "server's choice"], ...LEVELS], settings.logLevel.value);
+		const wanted = menu({ "aria-label": "Level that requests ask for", onchange: () => {
+			settings.logLevel.value = wanted.value;
+			session.askLevel().catch((error) => say(message(error), "bad"));
+		} }, [["", context.config.features.feed ? "all levels" : "none"], ...LEVELS], settings.logLevel.value);
 		const none = para("timeline-none faint", "Log messages and lines of the error output appear here. Ask for a level, then call a tool.");
 		const draw = perFrame(() => {
 			const from = LEVELS.indexOf(least.value);

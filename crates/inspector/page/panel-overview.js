@@ -5,7 +5,7 @@ import { badge, button, div, empty, facts, fill, h, heading, para, pre, say, sec
 import { data } from "./content.js";
 import { duration } from "./format.js";
 import { markdown } from "./markdown.js";
-import { go, href } from "./router.js";
+import { href } from "./router.js";
 import { sentence } from "./shell.js";
 import { Scope } from "./store.js";
 
@@ -18,7 +18,6 @@ export const overviewPanel = {
 		const scope = new Scope();
 		const session = context.session.value;
 		if (!session) {
-			if (context.config.mode === "inspect" && !context.problem.value) queueMicrotask(() => go("connect"));
 			fill(main, empty("No target.", h("a", { href: href("connect") }, "Connect"), " to a server by its URL or command."));
 			return { main };
 		}

@@ -1,5 +1,6 @@
 // One target: its state, its lists, its tasks and its logs.
 
+import { post } from "./api.js";
 import { McpClient, McpError, message } from "./mcp.js";
 import { Scope, Signal, stored } from "./store.js";
 import { settings } from "./settings.js";
@@ -113,8 +114,15 @@ export class Session {
 			await discovered;
 			this.endpointInfo();
 		}
+		// A server without log messages refuses, which the panel of the logs shows.
+		if (settings.logLevel.value) await this.askLevel().catch(() => {});
 		await Promise.all([discovered, .../** @type {ListName[]} */ (Object.keys(LISTS)).map((name) => this.load(name))]);
 		this.listen();
+	}
+
+	/** Asks the server for log messages of the chosen level. Beside an endpoint, each request of the page does so. */
+	async askLevel() {
+		if (this.live && this.config.features.feed) await post(`${this.path}/logs`, { level: settings.logLevel.value || null });
 	}
 
 	/** In endpoint mode the page is the only one that knows the server. */

@@ -46,8 +46,10 @@ export function suggestField(session, ref, name, value, others, onChange) {
 			const context = Object.keys(rest).length ? { context: { arguments: rest } } : {};
 			const { result } = await session.client.request("completion/complete", { ref, argument: { name, value: input.value }, ...context });
 			if (turn !== asked || document.activeElement !== input) return;
+			// A late answer does not take the choice away.
+			const chosen = found[at];
 			found = (result.completion?.values ?? []).map(String);
-			at = -1;
+			at = chosen === undefined ? -1 : found.indexOf(chosen);
 			draw();
 		} catch {
 			close();

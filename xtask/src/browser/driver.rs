@@ -10,6 +10,8 @@ use crate::Failure;
 /// A page of a browser of its own.
 pub(crate) struct Driver {
     page: Page,
+    // It ends after its page.
+    _browser: Browser,
 }
 
 impl Driver {
@@ -20,29 +22,29 @@ impl Driver {
 
     /// Starts a browser with an empty page of 1280x800 pixels. The profile is removed in the end.
     pub(crate) fn start(program: &Path, profile: &Path) -> Result<Self, Failure> {
-        let mut page = Browser::start(program, profile)?.page()?;
+        let browser = Browser::start(program, profile)?;
+        let page = browser.page()?;
         page.look(1280, 800, false)?;
-        Ok(Self { page })
+        Ok(Self { page, _browser: browser })
     }
 
     /// Goes to a URL.
-    pub(crate) fn go(&mut self, url: &str) -> Result<(), Failure> {
+    pub(crate) fn go(&self, url: &str) -> Result<(), Failure> {
         self.page.go(url)
     }
 
     /// Evaluates an expression.
-    pub(crate) fn eval(&mut self, expression: &str) -> Result<Value, Failure> {
+    pub(crate) fn eval(&self, expression: &str) -> Result<Value, Failure> {
         self.page.eval(expression)
     }
 
     /// Waits until an expression is true, and returns its value.
-    pub(crate) fn until(&mut self, expression: &str) -> Result<Value, Failure> {
-        self.page.until(expression)?;
-        self.page.eval(expression)
+    pub(crate) fn until(&self, expression: &str) -> Result<Value, Failure> {
+        self.page.until(expression)
     }
 
     /// Clicks into the middle of an element, which an expression names, as soon as it is there and holds still.
-    pub(crate) fn click(&mut self, element: &str) -> Result<(), Failure> {
+    pub(crate) fn click(&self, element: &str) -> Result<(), Failure> {
         let place = self.until(&format!(
             "(async () => {{ const place = () => {{ const element = {element}; if (!element) return null; \
              element.scrollIntoView({{ block: 'nearest' }}); const {{ x, y, width, height }} = element.getBoundingClientRect(); \
@@ -58,7 +60,7 @@ impl Driver {
     }
 
     /// Types a text, key by key.
-    pub(crate) fn type_text(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn type_text(&self, text: &str) -> Result<(), Failure> {
         for key in text.chars() {
             let code = u32::from(key.to_ascii_uppercase());
             self.press(&json!({ "key": key, "text": key, "windowsVirtualKeyCode": code }))?;
@@ -67,19 +69,19 @@ impl Driver {
     }
 
     /// Presses a key with Ctrl: a letter, or `Enter`.
-    pub(crate) fn ctrl(&mut self, key: &str) -> Result<(), Failure> {
+    pub(crate) fn ctrl(&self, key: &str) -> Result<(), Failure> {
         let code = code(key);
         let commands = if key == "a" { json!(["selectAll"]) } else { json!([]) };
         self.press(&json!({ "key": key, "modifiers": 2, "windowsVirtualKeyCode": code, "commands": commands }))
     }
 
     /// Presses `Enter` or `Tab`.
-    pub(crate) fn key(&mut self, key: &str) -> Result<(), Failure> {
+    pub(crate) fn key(&self, key: &str) -> Result<(), Failure> {
         let text = if key == "Enter" { "\r" } else { "" };
         self.press(&json!({ "key": key, "code": key, "text": text, "windowsVirtualKeyCode": code(key) }))
     }
 
-    fn press(&mut self, key: &Value) -> Result<(), Failure> {
+    fn press(&self, key: &Value) -> Result<(), Failure> {
         let mut event = key.clone();
         event["type"] = json!("keyDown");
         self.page.call("Input.dispatchKeyEvent", &event)?;

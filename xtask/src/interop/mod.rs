@@ -7,11 +7,11 @@ mod behind;
 mod collections;
 mod command;
 mod gateway;
-mod peer;
+pub(crate) mod peer;
 mod relay;
 mod report;
 pub(crate) mod rolling;
-mod servers;
+pub(crate) mod servers;
 mod steps;
 
 use std::{

@@ -128,6 +128,19 @@ impl Servers {
     }
 }
 
+/// The target of npm's `server-everything`, installed below a folder.
+pub(crate) fn everything(folder: &Path) -> Result<String, Missing> {
+    npm(&folder.join("npm"), &here().join("package.json"))?;
+    let program = folder.join("npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    Ok(format!("node \"{}\" stdio", program.display()))
+}
+
+/// The target of `fastmcp_panels.py`, with FastMCP installed below a folder.
+pub(crate) fn fastmcp_panels(folder: &Path) -> Result<String, Missing> {
+    let python = venv(folder, &here().join("requirements.txt"))?;
+    Ok(format!("\"{}\" \"{}\"", python.display(), here().join("fastmcp_panels.py").display()))
+}
+
 fn here() -> PathBuf {
     root().join("interop/servers")
 }

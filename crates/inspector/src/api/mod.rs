@@ -62,6 +62,7 @@ async fn route(inspector: &Inspector, request: Request<Incoming>, path: &str) ->
         (&Method::GET, ["targets"]) => Ok(targets::list(inspector)),
         (&Method::POST, ["targets"]) => targets::add(inspector, parse(&read(body).await?)?).await,
         (&Method::POST, ["targets", id, "connect"]) => targets::connect(inspector, id, parse(&read(body).await?)?),
+        (&Method::POST, ["targets", id, "logs"]) => targets::logs(inspector, id, parse(&read(body).await?)?).await,
         (&Method::DELETE, ["targets", id]) => targets::remove(inspector, id),
         (&Method::GET, ["known"]) => targets::known(inspector).await,
         (&Method::GET, ["feed"]) => {

@@ -1,5 +1,6 @@
 //! Targets: listed, added, connected and removed.
 
+use couplet_types::LoggingLevel;
 use http::Response;
 use serde::Deserialize;
 use serde_json::json;
@@ -22,6 +23,11 @@ pub(super) struct Again {
     revision: Option<String>,
 }
 
+#[derive(Deserialize)]
+pub(super) struct Logs {
+    level: Option<LoggingLevel>,
+}
+
 pub(super) fn list(inspector: &Inspector) -> Response<Body> {
     let targets: Vec<TargetState> = inspector.targets().iter().map(|target| target.state()).collect();
     json(&json!({ "targets": targets }))
@@ -42,6 +48,14 @@ pub(super) fn connect(inspector: &Inspector, id: &str, again: Again) -> Answer {
     super::place(inspector, id)?;
     target.connect(revision, &inspector.0.mount);
     Ok(json(&target.state()))
+}
+
+/// Asks the server for log messages of a level and above; of all levels without one.
+pub(super) async fn logs(inspector: &Inspector, id: &str, order: Logs) -> Answer {
+    let client = target(inspector, id)?.client().ok_or("the target is not connected")?;
+    let level = order.level.unwrap_or(LoggingLevel::Debug);
+    client.set_log_level(level).await.map_err(|error| format!("the level cannot be set: {error}"))?;
+    Ok(ok())
 }
 
 pub(super) fn remove(inspector: &Inspector, id: &str) -> Answer {

@@ -11,7 +11,9 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{Service, sync::lock};
+use couplet_client::Client;
+use couplet_core::sync::lock;
+use couplet_proxy::Proxy;
 use couplet_types::ProtocolVersion;
 use serde_json::value::to_raw_value;
 use tokio::{sync::Notify, task::JoinHandle, time::timeout};
@@ -44,6 +46,8 @@ struct Link {
     supervisor: Option<JoinHandle<()>>,
     /// The service in front of the server, while connected.
     mounted: Option<Arc<dyn Mounted>>,
+    /// The connection behind it.
+    proxy: Option<Proxy>,
 }
 
 impl Target {
@@ -116,9 +120,17 @@ impl Target {
         timeout(WAIT, wait).await.ok().flatten()
     }
 
-    fn mount(&self, mount: &Mount, service: Option<Arc<dyn Service>>) {
-        let mounted = service.map(|service| mount(service));
-        let before = std::mem::replace(&mut lock(&self.link).mounted, mounted);
+    /// Returns the client of the connection; `None` while there is none.
+    pub(crate) fn client(&self) -> Option<Client> {
+        lock(&self.link).proxy.as_ref().map(Proxy::client)
+    }
+
+    fn mount(&self, mount: &Mount, proxy: Option<&Proxy>) {
+        let mounted = proxy.map(|proxy| mount(proxy.service()));
+        let mut link = lock(&self.link);
+        link.proxy = proxy.cloned();
+        let before = std::mem::replace(&mut link.mounted, mounted);
+        drop(link);
         before.inspect(|before| before.shut_down());
         self.changed.notify_waiters();
     }

@@ -74,7 +74,7 @@ impl Supervisor {
 
     /// Serves a connection until it is lost, and returns the reason.
     async fn hold(&self, proxy: &Proxy) -> String {
-        self.target.mount(&self.mount, Some(proxy.service()));
+        self.target.mount(&self.mount, Some(proxy));
         let client = proxy.client();
         self.target.change(|state| {
             state.met(client.server());

@@ -37,7 +37,7 @@ impl Visible {
 
 /// A hand on a page, whose moves are counted.
 pub(super) struct Hand<'a> {
-    page: &'a mut Driver,
+    page: &'a Driver,
     effort: Effort,
     types: bool,
 }
@@ -61,7 +61,7 @@ fn field(label: &str) -> String {
 }
 
 impl<'a> Hand<'a> {
-    pub(super) fn new(page: &'a mut Driver) -> Self {
+    pub(super) fn new(page: &'a Driver) -> Self {
         Self { page, effort: Effort::default(), types: false }
     }
 
@@ -71,7 +71,7 @@ impl<'a> Hand<'a> {
         self.page.click(element)
     }
 
-    fn typing(&mut self) -> &mut Driver {
+    fn typing(&mut self) -> &Driver {
         if !self.types {
             self.effort.keys += 1;
         }

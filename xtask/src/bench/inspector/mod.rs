@@ -96,7 +96,7 @@ fn tools(folders: &Folders, server: &str) -> Result<Vec<String>, Failure> {
 fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: &[String]) -> Result<Figures, Failure> {
     let profile = folders.bench.join(format!("inspector-profile-{}", std::process::id()));
     // The browser is there before.
-    let mut page = Driver::start(chromium, &profile)?;
+    let page = Driver::start(chromium, &profile)?;
     let start = Instant::now();
     let running = peer.start(folders, server)?;
     let peak = Peak::follow(running.id());
@@ -110,7 +110,7 @@ fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: 
         paint_mb: peak.mb(),
         ..Figures::default()
     };
-    let mut hand = Hand::new(&mut page);
+    let mut hand = Hand::new(&page);
     for number in 0..TASKS.len() {
         let began = if number == 0 { start } else { Instant::now() };
         let effort =

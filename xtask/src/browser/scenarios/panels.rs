@@ -1,0 +1,98 @@
+//! Each panel, and the state of the page.
+
+use serde_json::json;
+
+use crate::{
+    Failure,
+    browser::stage::{Outcome, Stage, connected, tool},
+};
+
+/// The panels that a connected target has.
+pub(in crate::browser) const PANELS: &[&str] = &[
+    "overview",
+    "tools",
+    "resources",
+    "prompts",
+    "tasks",
+    "logs",
+    "skills",
+    "lint",
+    "compare",
+    "load",
+    "collection",
+    "client",
+    "login",
+    "connect",
+    "help",
+    "messages",
+];
+
+pub(super) fn all(stage: &Stage) -> Result<Outcome, Failure> {
+    stage.open()?;
+    stage.listed()?;
+    let page = &stage.page;
+    for panel in PANELS {
+        page.eval(&format!("location.hash = '#/{panel}'"))?;
+        page.until(&format!(
+            "location.hash === '#/{panel}' && document.querySelector('main').innerText.trim() && \
+             !/undefined|NaN|\\[object/.test(document.querySelector('main').innerText)"
+        ))
+        .map_err(|why| format!("{panel}: {why}"))?;
+    }
+    // Messages in the three views of the timeline.
+    for (view, drawn) in [("sequence", ".timeline svg"), ("waterfall", ".timeline svg"), ("list", ".timeline .t-row")] {
+        page.eval(&format!("document.querySelector('.timeline [data-mode={view}]').click()"))?;
+        page.until(&format!("document.querySelector({})", json!(drawn)))?;
+    }
+    Ok(Outcome::Passed)
+}
+
+pub(super) fn reloads(stage: &Stage) -> Result<Outcome, Failure> {
+    stage.open()?;
+    let (page, echo) = (&stage.page, &stage.subject.echo);
+    stage.call(echo)?;
+    stage.says(echo.says)?;
+    tool(page, echo.tool, r#"{"message":"a draft"}"#)?;
+    let rows = "[...document.querySelectorAll('.timeline .t-row')].some((row) => row.innerText.includes('tools/call'))";
+    page.until(rows)?;
+    page.call("Page.reload", &json!({}))?;
+    page.until("document.readyState === 'complete'")?;
+    connected(page)?;
+    page.until(&format!("location.hash === {}", json!(format!("#/tools/{}", echo.tool))))?;
+    page.until("document.querySelector('main .json-text')?.value.includes('a draft')")?;
+    // The history of calls and the timeline are there again.
+    page.until("document.querySelector('.side .history-row')")?;
+    page.until(rows)?;
+    Ok(Outcome::Passed)
+}
+
+pub(super) fn lints(stage: &Stage) -> Result<Outcome, Failure> {
+    stage.open()?;
+    stage.listed()?;
+    let page = &stage.page;
+    page.eval("location.hash = '#/lint'")?;
+    page.until("document.querySelector('main .grid .badge')")?;
+    page.until(
+        "(() => { const place = document.querySelector('main .grid .link'); place?.click(); return !!place; })()",
+    )?;
+    page.until("/^#\\/(tools|resources|prompts|skills)\\/./.test(location.hash) && document.querySelector('main h2')")?;
+    Ok(Outcome::Passed)
+}
+
+pub(super) fn loads(stage: &Stage) -> Result<Outcome, Failure> {
+    stage.open()?;
+    stage.listed()?;
+    let (page, echo) = (&stage.page, &stage.subject.echo);
+    tool(page, echo.tool, echo.arguments)?;
+    page.eval(&format!("location.hash = '#/load/{}'", echo.tool))?;
+    page.until("document.getElementById('load-s')")?;
+    page.eval("document.getElementById('load-s').value = '1'")?;
+    page.eval("document.querySelector('main button.primary').click()")?;
+    page.until("document.querySelector('main svg.histogram') && document.querySelector('main .grid').innerText.includes('p99')")?;
+    let calls = page.eval("Number(document.querySelector('main .grid td').textContent)")?;
+    let errors = page.eval("Number(document.querySelectorAll('main .grid td')[1].textContent)")?;
+    match (calls.as_f64(), errors.as_f64()) {
+        (Some(1.0..), Some(0.0)) => Ok(Outcome::Passed),
+        _ => Err(format!("{calls} calls, {errors} errors")),
+    }
+}
