@@ -2,7 +2,7 @@
 
 import { message } from "./mcp.js";
 import { hasBearer, setBearer } from "./api.js";
-import { button, div, fill, h, menu, say, span } from "./dom.js";
+import { button, div, fill, h, menu, opening, say, span } from "./dom.js";
 import { duration } from "./format.js";
 import { nameList } from "./lists.js";
 import { openPalette } from "./palette.js";
@@ -157,9 +157,10 @@ export class Shell {
 	targetMenu() {
 		const { context } = this;
 		const sessions = context.sessions.value;
-		const select = h("select", { "aria-label": "Target", class: "target-menu" },
-			...sessions.map((session) => h("option", { value: session.id, selected: session === context.session.value }, title(session.info.value))),
-			context.config.mode === "inspect" ? h("option", { value: "+", selected: !sessions.length }, sessions.length ? "connect to another…" : "no target") : null);
+		/** @type {[string, string][]} */
+		const options = sessions.map((session) => [session.id, title(session.info.value)]);
+		if (context.config.mode === "inspect") options.push(["+", sessions.length ? "connect to another…" : "no target"]);
+		const select = opening(menu({ "aria-label": "Target", class: "target-menu" }, options, context.session.value?.id));
 		select.addEventListener("change", () => {
 			const session = sessions.find((one) => one.id === select.value);
 			if (session) context.select(session);
@@ -176,7 +177,7 @@ export class Shell {
 		const fixed = this.context.config.mode === "endpoint" || !session.live;
 		if (fixed) return span("faint wide", target.revision ?? "");
 		const auto = target.asked === "auto" && target.revision ? `${target.revision} (auto)` : "auto";
-		const select = menu({ "aria-label": "Protocol revision", class: "wide", title: "reconnects in this revision" }, [["auto", auto], ...this.context.config.revisions], target.asked);
+		const select = opening(menu({ "aria-label": "Protocol revision", class: "wide", title: "reconnects in this revision" }, [["auto", auto], ...this.context.config.revisions], target.asked));
 		select.addEventListener("change", () => {
 			const revision = select.value;
 			select.blur();

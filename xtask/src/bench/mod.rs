@@ -4,6 +4,7 @@
 
 mod chart;
 mod gateway;
+mod inspector;
 mod instructions;
 mod kits;
 mod middleware;
@@ -57,6 +58,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
 fn part(name: &str) -> Option<fn(&[String]) -> Result<(), Failure>> {
     match name {
         "gateway" => Some(gateway::run),
+        "inspector" => Some(inspector::run),
         "middleware" => Some(middleware::run),
         _ => None,
     }
