@@ -57,12 +57,12 @@ type Nonce = [u8; 16];
 /// Documents of all callers.
 #[derive(Debug, Default)]
 pub(crate) struct Spilled {
-    all: HashMap<Nonce, Entry>,
+    all: HashMap<Nonce, StoredDocument>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct StoredDocument {
     owner: String,
     document: Arc<Document>,
     stored: Instant,
@@ -84,7 +84,7 @@ impl Spilled {
             self.evict();
         }
         self.bytes += document.text.len();
-        let entry = Entry { owner: owner.to_owned(), document: Arc::new(document), stored: Instant::now() };
+        let entry = StoredDocument { owner: owner.to_owned(), document: Arc::new(document), stored: Instant::now() };
         self.all.insert(nonce, entry);
     }
 

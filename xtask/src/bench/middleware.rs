@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
 /// Runs the program, and returns what it says.
 fn said(rig: &Rig, before: &[&str], words: &[&str]) -> Result<String, Failure> {
     let program = rig.folders.our("bench-middleware");
-    let all = before.iter().chain([&program.as_str()]).chain(words).map(|&word| word.to_owned());
+    let all = before.iter().copied().chain([program.as_str()]).chain(words.iter().copied()).map(str::to_owned);
     let all = rig.on_server(all.collect());
     capture(command(&all[0]).args(&all[1..]))
 }

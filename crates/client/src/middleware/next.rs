@@ -42,7 +42,7 @@ impl ClientRequest {
 /// The rest of the middleware chain of a client, which ends with the server. See [`Middleware`](crate::Middleware).
 #[derive(Clone)]
 pub struct Next {
-    end: Arc<dyn End>,
+    end: Arc<dyn SendRequest>,
     at: usize,
 }
 
@@ -89,13 +89,13 @@ where
         Err(error) => return Box::pin(std::future::ready(Err(error))),
     };
     let progress = options.progress.take().map(|callback| Arc::new(Mutex::new(callback)));
-    let end: Arc<dyn End> =
+    let end: Arc<dyn SendRequest> =
         Arc::new(Sender::<R> { client, options: Mutex::new(options), progress, request: PhantomData });
     Next { end, at: 0 }.run(ClientRequest { method: R::METHOD, params })
 }
 
 /// The end of the chain, for requests of any type.
-trait End: Send + Sync {
+trait SendRequest: Send + Sync {
     fn client(&self) -> &Client;
 
     /// Sends the request.
@@ -113,7 +113,7 @@ struct Sender<R> {
 
 type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
 
-impl<R: Request> End for Sender<R>
+impl<R: Request> SendRequest for Sender<R>
 where
     R::Params: Project,
 {

@@ -92,7 +92,7 @@ impl ClientLog {
         self
     }
 
-    fn begin(&self, message: ClientMessage, method: &str, target: Option<String>, params: &Params) -> Running {
+    fn begin(&self, message: ClientMessage, method: &str, target: Option<String>, params: &Params) -> RecordedMessage {
         let text = params.text();
         let params = match self.values {
             true => text.as_str().to_owned(),
@@ -100,7 +100,7 @@ impl ClientLog {
         };
         let error = Some("cancelled".to_owned());
         let record = ClientRecord { message, method: method.to_owned(), target, params, error, time: Duration::ZERO };
-        Running { log: self.clone(), record, started: Instant::now() }
+        RecordedMessage { log: self.clone(), record, started: Instant::now() }
     }
 
     fn notified(&self, message: ClientMessage, notification: &Notice) {
@@ -110,19 +110,19 @@ impl ClientLog {
 }
 
 /// A message that is recorded when this is dropped.
-struct Running {
+struct RecordedMessage {
     log: ClientLog,
     record: ClientRecord,
     started: Instant,
 }
 
-impl Running {
+impl RecordedMessage {
     fn ended<T, E: fmt::Display>(&mut self, outcome: &Result<T, E>) {
         self.record.error = outcome.as_ref().err().map(ToString::to_string);
     }
 }
 
-impl Drop for Running {
+impl Drop for RecordedMessage {
     fn drop(&mut self) {
         self.record.time = self.started.elapsed();
         (self.log.record)(&self.record);
