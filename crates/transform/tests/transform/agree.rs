@@ -1,9 +1,14 @@
 //! Lists and calls never disagree: what is listed can be called, and nothing else can be.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use couplet_client::Client;
 use couplet_core::{Caller, IntoService, Service};
+use couplet_host::{
+    Host, Profile, Server as HostServer,
+    names::{Kind, ServerId},
+    policy::Glob,
+};
 use couplet_middleware::{Item, Visibility};
 use couplet_server::{Server, prompt, resource, tool};
 use couplet_transform::{PromptTransform, ToolSearch, ToolTransform, Transform};
@@ -76,6 +81,25 @@ fn visible(service: Arc<dyn Service>, random: &mut Random) -> Arc<dyn Service> {
     Visibility::new(service, rule).into_service()
 }
 
+/// The only server of a host, under its own names, with a random profile.
+async fn hosted(service: Arc<dyn Service>, random: &mut Random, version: ProtocolVersion) -> Arc<dyn Service> {
+    let id = ServerId::parse("one").unwrap();
+    let glob = |pattern| Glob::new(pattern).unwrap();
+    let mut profile = Profile::new("p").bare();
+    if random.below(2) == 0 {
+        profile = profile.rename(id.clone(), random.pick(&NAMES), random.pick(&["x", "y", "b"]));
+    }
+    if random.below(2) == 0 {
+        profile = profile.deny(id.clone(), Kind::Tool, glob(random.pick(&["a", "*b", "c*", "x"])));
+        profile = profile.deny(id.clone(), Kind::Prompt, glob(random.pick(&["b", "*c"])));
+        profile = profile.deny(id.clone(), Kind::Resource, glob(random.pick(&["test://a", "*b*"])));
+    }
+    let client = Client::new("host", "1.0.0").versions([version]);
+    let host = Host::builder().client(client).add(HostServer::new(id, service)).profile(profile).build();
+    host.ready(Duration::from_secs(60)).await;
+    host.view("p").unwrap().service()
+}
+
 #[test]
 fn whatever_is_listed_can_be_called_and_nothing_else() {
     let mut counts = (0, 0);
@@ -94,10 +118,11 @@ async fn check(seed: u64, version: ProtocolVersion) -> (usize, usize) {
     let mut service = server().into_service();
     let mut is_searched = false;
     for _ in 0..=random.below(4) {
-        service = match random.below(5) {
+        service = match random.below(6) {
             0 | 1 => transformed(service, &mut random),
             2 => visible(service, &mut random),
             3 => mounted(service),
+            4 => hosted(service, &mut random, version).await,
             _ => proxied(service, version).await,
         };
     }
