@@ -6,7 +6,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet::{core::ServerConnection, prelude::*, server::ServerHandle};
+use couplet::{
+    core::{Limits, ServerConnection, Service},
+    prelude::*,
+    server::ServerHandle,
+};
 use serde_json::{Value, json};
 
 /// The stateless revision.
@@ -51,8 +55,13 @@ pub(crate) struct Wire {
 impl Wire {
     /// Creates a connection in a revision, after the handshake.
     pub(crate) fn new(server: &ServerHandle, version: &str) -> Self {
+        Self::with(Arc::new(server.clone()), version)
+    }
+
+    /// Creates a connection to any service.
+    pub(crate) fn with(service: Arc<dyn Service>, version: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let connection = ServerConnection::new(Arc::new(server.clone()), server.limits().clone());
+        let connection = ServerConnection::new(service, Limits::default());
         let mut wire = Self { connection, runtime };
         if version != STATELESS {
             let params = json!({

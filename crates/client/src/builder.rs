@@ -18,6 +18,7 @@ use crate::{
     elicitation::Elicitation,
     extension::{Extension, Extensions},
     incoming::{Incoming, OnLog},
+    middleware::Middleware,
     sync::lock,
     timeout::Timeouts,
     trace::ConnectionTrace,
@@ -49,6 +50,7 @@ pub struct ClientBuilder {
     versions: Vec<ProtocolVersion>,
     callbacks: Callbacks,
     extensions: Extensions,
+    middleware: Vec<Arc<dyn Middleware>>,
     on_log: Option<OnLog>,
     log_level: Option<LoggingLevel>,
     timeouts: Timeouts,
@@ -85,6 +87,7 @@ impl ClientBuilder {
             versions: ProtocolVersion::ALL.to_vec(),
             callbacks: Callbacks::default(),
             extensions: Extensions::default(),
+            middleware: Vec::new(),
             on_log: None,
             log_level: None,
             timeouts: Timeouts { timeout: Some(Duration::from_secs(60)), max_timeout: Some(Duration::from_secs(600)) },
@@ -199,6 +202,23 @@ impl ClientBuilder {
     #[track_caller]
     pub fn extension(mut self, extension: impl Into<Extension>) -> Self {
         self.extensions.add(extension.into());
+        self
+    }
+
+    /// Adds [middleware](Middleware) around requests, notifications and the requests of servers. The first one added is the
+    /// outermost. Without middleware, a request pays nothing for it.
+    ///
+    /// ```
+    /// use couplet_client::{Client, ClientRequest, Next};
+    ///
+    /// let client = Client::new("demo", "1.0.0").middleware(async |request: ClientRequest, next: Next| {
+    ///     tracing::info!(method = request.method(), target = request.target().as_deref(), "request");
+    ///     next.run(request).await
+    /// });
+    /// # drop(client);
+    /// ```
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        self.middleware.push(Arc::new(middleware));
         self
     }
 
@@ -324,7 +344,7 @@ impl ClientBuilder {
             limits: self.limits,
         };
         let seat = self.cache.cache().map(|cache| Seat::new(&cache, target.server()));
-        let incoming = Arc::new(Incoming::new(self.callbacks, extensions, self.on_log, seat));
+        let incoming = Arc::new(Incoming::new(self.callbacks, extensions, self.middleware.into(), self.on_log, seat));
         let (connected, server) = connect::open(target, &incoming, &greeting).await?;
         let telemetry = self.observer.clone().map(|observer| {
             let (version, transport) = (server.version, connected.channel.transport());

@@ -130,21 +130,11 @@ impl Callbacks {
         let (mut keys, mut answers) = (Vec::new(), Vec::new());
         for (key, ask) in asks {
             let params = ask.params.as_ref().map_or("{}", RawJson::get);
-            let answer = self.answer(dialect, &ask.method, params).map_err(|e| {
-                let what =
-                    format!("the server requests `{}` under `{key}`, which this client does not support", ask.method);
-                Error::new(ErrorKind::Unsupported, format!("{what}: {e}"))
-            })?;
-            answers.push(answer);
+            let answer = self.answer(dialect, &ask.method, params);
+            answers.push(answer.map_err(|e| unsupported(&key, &ask.method, &e))?);
             keys.push((key, ask.method));
         }
         let answers = join(answers).await;
-        let failed = |method: &str, e: &RpcError| {
-            Error::new(
-                ErrorKind::Callback,
-                format!("the callback for `{method}` failed, so the request was abandoned: {e}"),
-            )
-        };
         let pairs = keys.into_iter().zip(answers);
         pairs.map(|((key, method), answer)| Ok((key, answer.map_err(|e| failed(&method, &e))?))).collect()
     }
@@ -200,6 +190,18 @@ impl fmt::Debug for Callbacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Callbacks").field("capabilities", &self.capabilities()).finish_non_exhaustive()
     }
+}
+
+/// Creates the error for an input request that the client does not support.
+pub(crate) fn unsupported(key: &str, method: &str, e: &RpcError) -> Error {
+    let what = format!("the server requests `{method}` under `{key}`, which this client does not support: {e}");
+    Error::new(ErrorKind::Unsupported, what)
+}
+
+/// Creates the error for an input request whose callback failed.
+pub(crate) fn failed(method: &str, e: &RpcError) -> Error {
+    let what = format!("the callback for `{method}` failed, so the request was abandoned: {e}");
+    Error::new(ErrorKind::Callback, what)
 }
 
 /// Checks that roots are valid.

@@ -18,6 +18,7 @@ use crate::{
     builder::ClientBuilder,
     callbacks::check_roots,
     incoming::Incoming,
+    middleware::outgoing,
     notify::Notifications,
     page::Pages,
     request::{RequestBuilder, completion, parsed},
@@ -300,8 +301,11 @@ impl Client {
         };
         *lock(known) = roots;
         let dialect = self.dialect();
-        if dialect.has_sessions() {
-            self.channel().notify(dialect.notification(RootsListChanged::METHOD, &NotificationParams::new()));
+        let params = NotificationParams::new();
+        if dialect.has_sessions()
+            && let Some(message) = outgoing(&self.incoming().middleware, &dialect, RootsListChanged::METHOD, &params)
+        {
+            self.channel().notify(message);
         }
         Ok(())
     }

@@ -1,16 +1,15 @@
 //! Extensions of the protocol, under an identifier that both sides declare.
 
-use std::{
-    fmt,
-    future::Future,
-    sync::{Arc, Weak},
-};
+use std::{fmt, future::Future, sync::Arc};
 
-use couplet_core::{BoxFuture, Channel, Dialect, Error, JsonText, Revision, message::Params};
-use couplet_types::{ClientCapabilities, InputRequest, Map, Meta, Notification, ProtocolVersion, RawJson, RpcError};
+use couplet_core::{BoxFuture, Error, JsonText, Revision};
+use couplet_types::{ClientCapabilities, InputRequest, Map, Meta, ProtocolVersion, RawJson, RpcError};
 use serde::Serialize;
 
-use crate::{callbacks::Callbacks, client::Client};
+use crate::{
+    client::Client,
+    server_request::{ServerRequest, ServerRequestNext},
+};
 
 /// An extension of a client: an identifier, settings, and additions. It is enabled with
 /// [`ClientBuilder::extension`](crate::ClientBuilder::extension).
@@ -33,13 +32,13 @@ pub struct Extension {
     settings: RawJson,
     stateless: bool,
     results: Vec<(String, String, Finish)>,
-    middleware: Option<Middleware>,
+    middleware: Option<OnServerRequest>,
     capabilities: Option<Declare>,
 }
 
 type Finish = Arc<dyn Fn(Client, JsonText) -> BoxFuture<'static, Result<JsonText, Error>> + Send + Sync>;
 type Declare = Arc<dyn Fn(&mut ClientCapabilities) + Send + Sync>;
-type Middleware =
+type OnServerRequest =
     Arc<dyn Fn(ServerRequest, ServerRequestNext) -> BoxFuture<'static, Result<JsonText, RpcError>> + Send + Sync>;
 
 impl Extension {
@@ -103,69 +102,9 @@ impl Extension {
         self.capabilities = Some(Arc::new(declare));
         self
     }
-}
 
-/// A request of the server in a session.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ServerRequest {
-    /// The method.
-    pub method: String,
-    /// The parameters.
-    pub params: Params,
-    /// The negotiated revision.
-    pub revision: Revision,
-    /// A sender of notifications about the request.
-    pub notifier: Notifier,
-}
-
-/// A sender of notifications to the server of a session. Clones share the connection.
-#[derive(Clone)]
-pub struct Notifier {
-    channel: Option<Weak<dyn Channel>>,
-    dialect: Arc<Dialect>,
-}
-
-impl Notifier {
-    /// Sends a notification. Does nothing if the connection is closed.
-    pub fn notify<N: Notification>(&self, params: &N::Params) {
-        if let Some(channel) = self.channel.as_ref().and_then(Weak::upgrade) {
-            channel.notify(self.dialect.notification(N::METHOD, params));
-        }
-    }
-}
-
-impl fmt::Debug for Notifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notifier").finish_non_exhaustive()
-    }
-}
-
-/// The middleware of the remaining extensions, and the client's callbacks.
-#[derive(Clone)]
-pub struct ServerRequestNext {
-    extensions: Arc<Extensions>,
-    callbacks: Arc<Callbacks>,
-    dialect: Arc<Dialect>,
-    at: usize,
-}
-
-impl ServerRequestNext {
-    /// Runs the middleware of the next extension, or the callbacks.
-    pub fn run(mut self, request: ServerRequest) -> BoxFuture<'static, Result<JsonText, RpcError>> {
-        while let Some(extension) = self.extensions.0.get(self.at) {
-            self.at += 1;
-            if let Some(middleware) = extension.middleware.clone() {
-                return middleware(request, self);
-            }
-        }
-        self.callbacks.answer_on_session(&self.dialect, &request.method, request.params.text().as_str())
-    }
-}
-
-impl fmt::Debug for ServerRequestNext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerRequestNext").finish_non_exhaustive()
+    pub(crate) fn middleware(&self) -> Option<OnServerRequest> {
+        self.middleware.clone()
     }
 }
 
@@ -200,22 +139,13 @@ impl Extensions {
         all.into_iter().find(|(m, k, _)| m == method && k == kind).map(|(_, _, finish)| finish)
     }
 
-    /// Runs the middleware for a request of the server; `None` if no extension has one.
-    pub(crate) fn answer(
-        self: &Arc<Self>,
-        callbacks: &Arc<Callbacks>,
-        dialect: &Arc<Dialect>,
-        channel: Option<&Weak<dyn Channel>>,
-        method: &str,
-        params: &Params,
-    ) -> Option<BoxFuture<'static, Result<JsonText, RpcError>>> {
-        self.0.iter().any(|e| e.middleware.is_some()).then(|| {
-            let (callbacks, dialect) = (callbacks.clone(), dialect.clone());
-            let revision = dialect.revision();
-            let notifier = Notifier { channel: channel.cloned(), dialect: dialect.clone() };
-            let request = ServerRequest { method: method.to_owned(), params: params.clone(), revision, notifier };
-            ServerRequestNext { extensions: self.clone(), callbacks, dialect, at: 0 }.run(request)
-        })
+    /// Returns whether an extension has a middleware for requests of the server.
+    pub(crate) fn have_middleware(&self) -> bool {
+        self.0.iter().any(|extension| extension.middleware.is_some())
+    }
+
+    pub(crate) fn get(&self, at: usize) -> Option<&Extension> {
+        self.0.get(at)
     }
 }
 
@@ -237,6 +167,6 @@ impl Client {
     /// # Errors
     /// If the client does not support one of them (kind `Unsupported`), or if a callback fails (kind `Callback`).
     pub async fn answer(&self, asks: Vec<(String, InputRequest)>) -> Result<Vec<(String, JsonText)>, Error> {
-        self.incoming().callbacks.round(&self.dialect(), asks).await
+        self.incoming().round(&self.dialect(), asks).await
     }
 }

@@ -14,8 +14,15 @@ use couplet_core::{
 use couplet_types::{LogMessage, LogParams, Notification, Progress, RpcError};
 
 use crate::{
-    cache::Seat, callbacks::Callbacks, extension::Extensions, notify::Notice, output_schemas::OutputSchemas,
-    progress::ProgressSubscriptions, queue::Queue, sync::lock,
+    cache::Seat,
+    callbacks::Callbacks,
+    extension::Extensions,
+    middleware::{Chain, received},
+    notify::Notice,
+    output_schemas::OutputSchemas,
+    progress::ProgressSubscriptions,
+    queue::Queue,
+    sync::lock,
 };
 
 pub(crate) type OnLog = Arc<dyn Fn(LogParams) + Send + Sync>;
@@ -24,6 +31,7 @@ pub(crate) type OnLog = Arc<dyn Fn(LogParams) + Send + Sync>;
 pub(crate) struct Incoming {
     pub(crate) callbacks: Arc<Callbacks>,
     pub(crate) extensions: Arc<Extensions>,
+    pub(crate) middleware: Chain,
     pub(crate) on_log: Option<OnLog>,
     pub(crate) output_schemas: OutputSchemas,
     /// Subscriptions to progress after a response.
@@ -55,12 +63,14 @@ impl Incoming {
     pub(crate) fn new(
         callbacks: Callbacks,
         extensions: Arc<Extensions>,
+        middleware: Chain,
         on_log: Option<OnLog>,
         seat: Option<Seat>,
     ) -> Self {
         Self {
             callbacks: Arc::new(callbacks),
             extensions,
+            middleware,
             on_log,
             output_schemas: OutputSchemas::default(),
             progress: ProgressSubscriptions::default(),
@@ -142,8 +152,21 @@ impl Incoming {
         }
     }
 
+    /// Passes a notification through the middleware; `None` if it is dropped.
+    pub(crate) fn admit(&self, notice: Notice) -> Option<Notice> {
+        if self.middleware.is_empty() {
+            return Some(notice);
+        }
+        // Middleware decides on what the program sees, not on what is true.
+        if let Some(change) = notice.change() {
+            self.invalidate(&change);
+        }
+        received(&self.middleware, notice)
+    }
+
     /// Delivers a notification to callbacks and readers.
-    pub(crate) fn deliver(&self, notice: &Notice) {
+    pub(crate) fn deliver(&self, notice: Notice) {
+        let Some(notice) = &self.admit(notice) else { return };
         if notice.method == Progress::METHOD && self.progress.deliver(notice) {
             return;
         }
@@ -165,17 +188,13 @@ impl Incoming {
 impl Inbound for Incoming {
     fn request(&self, method: &str, params: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>> {
         match self.dialect() {
-            Some(dialect) => {
-                let channel = self.channel.get();
-                let extended = self.extensions.answer(&self.callbacks, &dialect, channel, method, params);
-                extended.unwrap_or_else(|| self.callbacks.answer_on_session(&dialect, method, params.text().as_str()))
-            }
+            Some(dialect) => self.answer(&dialect, method, params),
             None => Box::pin(async { Err(RpcError::invalid_request("the session is not initialized yet")) }),
         }
     }
 
     fn notification(&self, method: &str, params: Params) {
-        self.deliver(&Notice { method: method.to_owned(), params });
+        self.deliver(Notice { method: method.to_owned(), params });
     }
 
     fn overhear(&self, method: &str, params: &Params) {

@@ -61,7 +61,8 @@
 //! | `builder.rs`, `connect.rs` | configuration, negotiation of a revision |
 //! | `driver.rs`, `reconnect/` | the future that runs a connection, and the one that replaces lost connections |
 //! | `pending.rs`, `round_history.rs`, `timeout.rs` | the life of a request: cache, rounds, timeouts |
-//! | `callbacks.rs`, `elicitation.rs` | answers to elicitation, sampling and roots requests |
+//! | `callbacks.rs`, `elicitation.rs`, `server_request.rs` | answers to elicitation, sampling and roots requests |
+//! | `middleware/` | code around requests, notifications and the requests of servers |
 //! | `incoming.rs`, `notify.rs`, `listen.rs`, `progress.rs`, `queue.rs` | notifications, subscriptions, progress |
 //! | `cache/` | the response cache, and coalescing of identical requests |
 //! | `output_schemas.rs` | validation of structured output (`output_schemas_off.rs` without the feature) |
@@ -81,6 +82,7 @@ mod forward;
 mod incoming;
 mod listen;
 mod media;
+mod middleware;
 mod notify;
 #[cfg_attr(not(feature = "validate"), path = "output_schemas_off.rs")]
 mod output_schemas;
@@ -93,6 +95,7 @@ mod repeat;
 mod request;
 mod result;
 mod round_history;
+mod server_request;
 mod sync;
 mod timeout;
 mod trace;
@@ -103,12 +106,14 @@ pub use client::{Client, ServerInfo};
 pub use couplet_core::{Change, ExtensionEvent, Filter, Outcome};
 pub use driver::Driver;
 pub use elicitation::Elicitation;
-pub use extension::{Extension, Notifier, ServerRequest, ServerRequestNext};
+pub use extension::Extension;
 pub use listen::{Changes, Ended};
 pub use media::Media;
+pub use middleware::{ClientRequest, Middleware, Next};
 pub use notify::{Notice, Notifications};
 pub use page::Pages;
 pub use progress::ProgressSubscription;
 pub use reconnect::{Backoff, ConnectionState, Reconnecting};
 pub use request::RequestBuilder;
 pub use result::ToolResult;
+pub use server_request::{Notifier, ServerRequest, ServerRequestNext};

@@ -163,7 +163,7 @@ impl Changes {
                 let Poll::Ready(event) = pin!(exchange.next()).poll(cx) else { return Poll::Pending };
                 match event {
                     Event::Notification { method, params } => {
-                        let notice = Notice { method, params };
+                        let Some(notice) = self.client.incoming().admit(Notice { method, params }) else { continue };
                         let change = notice.change().or_else(|| extension_event(&notice, &self.honoured));
                         if change == Some(Change::Tools) {
                             self.client.incoming().output_schemas.clear();

@@ -16,7 +16,7 @@ use futures_core::Stream;
 
 use crate::queue::Queue;
 
-/// A notification from the server that belongs to no request.
+/// A notification from the server that belongs to no request; for [middleware](crate::Middleware), any notification.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Notice {

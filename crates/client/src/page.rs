@@ -46,7 +46,7 @@ pub struct Pages<T> {
     cache_mode: CacheMode,
     /// The request of the next page, if it is in flight.
     coming: Option<Coming<T>>,
-    next: Next,
+    next: NextPage,
     /// The cursors so far.
     seen: Vec<String>,
     items: usize,
@@ -59,7 +59,7 @@ enum CacheMode {
     NoCache,
 }
 
-enum Next {
+enum NextPage {
     First,
     At(String),
     Over,
@@ -101,7 +101,7 @@ impl<T> Pages<T> {
 
     /// Creates the pages of a list of an extension, from a function that fetches one.
     pub fn new(client: &Client, fetch: impl Fn(&Client, PaginatedParams) -> Coming<T> + Send + 'static) -> Self {
-        Self::of(client, None, Next::First, Box::new(move |client, params, _| fetch(client, params)))
+        Self::of(client, None, NextPage::First, Box::new(move |client, params, _| fetch(client, params)))
     }
 
     fn listed(
@@ -114,11 +114,11 @@ impl<T> Pages<T> {
         T: 'static,
     {
         let served = client.dialect().check(method, &client.server().capabilities).is_ok();
-        let next = if served { Next::First } else { Next::Over };
+        let next = if served { NextPage::First } else { NextPage::Over };
         Self::of(client, Some(change), next, Box::new(fetch))
     }
 
-    fn of(client: &Client, change: Option<Change>, next: Next, fetch: Fetch<T>) -> Self {
+    fn of(client: &Client, change: Option<Change>, next: NextPage, fetch: Fetch<T>) -> Self {
         let (client, cache_mode) = (client.clone(), CacheMode::Cached);
         Self { client, fetch, change, cache_mode, coming: None, next, seen: Vec::new(), items: 0 }
     }
@@ -143,7 +143,7 @@ impl<T> Pages<T> {
         let whole = self.seen.is_empty();
         match self.rest().await {
             Err(error) if whole && self.is_expired(&error) => {
-                (self.next, self.items) = (Next::First, 0);
+                (self.next, self.items) = (NextPage::First, 0);
                 self.seen.clear();
                 self.rest().await
             }
@@ -167,10 +167,10 @@ impl<T> Pages<T> {
     fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<T>, Error>>> {
         if self.coming.is_none() {
             let mut params = PaginatedParams::new();
-            match std::mem::replace(&mut self.next, Next::Over) {
-                Next::First => {}
-                Next::At(cursor) => params.cursor = Some(cursor),
-                Next::Over => return Poll::Ready(None),
+            match std::mem::replace(&mut self.next, NextPage::Over) {
+                NextPage::First => {}
+                NextPage::At(cursor) => params.cursor = Some(cursor),
+                NextPage::Over => return Poll::Ready(None),
             }
             self.coming = Some((self.fetch)(&self.client, params, self.cache_mode));
         }
@@ -200,7 +200,7 @@ impl<T> Pages<T> {
         if self.seen.len() >= Self::MAX_PAGES {
             return wrong(format!("the list has more than {} pages", Self::MAX_PAGES));
         }
-        self.next = Next::At(cursor);
+        self.next = NextPage::At(cursor);
         Ok(items)
     }
 }

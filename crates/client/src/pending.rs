@@ -40,6 +40,11 @@ impl Options {
             idempotency_key: None,
         }
     }
+
+    /// Copies all options but the callback for progress.
+    pub(crate) fn without_progress(&self) -> Self {
+        Self { progress: None, idempotency_key: self.idempotency_key.clone(), ..*self }
+    }
 }
 
 /// A request that is in flight, or about to be.
@@ -184,7 +189,7 @@ impl PendingRequest {
     ) -> Result<Outgoing, Error> {
         let mut extras = RequestOptions::default();
         extras.progress = self.options.progress.is_some();
-        extras.answers = self.client.incoming().callbacks.round(&self.dialect, asks).await?;
+        extras.answers = self.client.incoming().round(&self.dialect, asks).await?;
         extras.state = state;
         let Ok(Some(first)) = &self.first else { return Err(sent_already()) };
         self.dialect.again(first, self.client.channel().next_id(), &extras)
@@ -228,13 +233,14 @@ impl PendingRequest {
             match timer.wait(method, self.client.channel(), exchange.next()).await? {
                 Event::Notification { method, params } if method == Progress::METHOD => {
                     timer.restart_idle();
+                    let Some(notice) = self.client.incoming().admit(Notice { method, params }) else { continue };
                     if let (Some(callback), Ok(progress)) =
-                        (&mut self.options.progress, from_json(params.text().as_str()))
+                        (&mut self.options.progress, from_json(notice.params.text().as_str()))
                     {
                         callback(progress);
                     }
                 }
-                Event::Notification { method, params } => self.client.incoming().deliver(&Notice { method, params }),
+                Event::Notification { method, params } => self.client.incoming().deliver(Notice { method, params }),
                 Event::Answer(answer) => {
                     return answer.map_err(|error| {
                         self.client.invalidate_after(self.method, &error);

@@ -9,6 +9,8 @@ use couplet_types::{
 
 use crate::{
     client::Client,
+    middleware,
+    output_schemas::ExpectedOutput,
     pending::{Options, PendingRequest},
     timeout::Timeouts,
     trace::RequestTrace,
@@ -133,7 +135,27 @@ where
 
     fn into_future(self) -> Self::IntoFuture {
         let Self { client, params, options, finish } = self;
-        // Everything that does not wait happens here, so that the future is small.
+        if client.incoming().middleware.is_empty() {
+            let mut prepared = Prepared::new::<R>(client, params, options);
+            return Box::pin(async move { finish(prepared.run().await?) });
+        }
+        let outcome = middleware::run::<R>(client, params, options);
+        Box::pin(async move { finish(outcome.await?) })
+    }
+}
+
+/// A request that is ready to be sent.
+pub(crate) struct Prepared {
+    pending: PendingRequest,
+    expected: Option<ExpectedOutput>,
+}
+
+impl Prepared {
+    /// Does everything that does not wait, so that the future of a request is small.
+    pub(crate) fn new<R: Request>(client: Client, params: Result<R::Params, Error>, options: Options) -> Self
+    where
+        R::Params: Project,
+    {
         let dialect = client.dialect();
         let mut ticket = None;
         let mut trace = RequestTrace::begin(&client, &dialect, R::METHOD);
@@ -172,14 +194,17 @@ where
             },
             first => (first, None),
         };
-        let mut pending = PendingRequest { client, dialect, method: R::METHOD, first, options, ticket, trace };
-        Box::pin(async move {
-            let outcome = pending.run().await?;
-            if let Some(expected) = expected {
-                expected.check(&outcome)?;
-            }
-            finish(outcome)
-        })
+        let pending = PendingRequest { client, dialect, method: R::METHOD, first, options, ticket, trace };
+        Self { pending, expected }
+    }
+
+    /// Carries out the request, and validates its result.
+    pub(crate) async fn run(&mut self) -> Result<Outcome, Error> {
+        let outcome = self.pending.run().await?;
+        if let Some(expected) = &self.expected {
+            expected.check(&outcome)?;
+        }
+        Ok(outcome)
     }
 }
 

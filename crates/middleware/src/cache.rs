@@ -84,7 +84,7 @@ impl ResponseCache {
         self
     }
 
-    /// Sets the size of the largest result that is stored.
+    /// Sets the size of the largest result that is stored, together with its arguments.
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
@@ -140,7 +140,7 @@ impl ResponseCache {
     }
 
     fn store(&self, key: Key, body: &ResultBody, generation: u64) {
-        if body.is_failed_tool() || self.max_entries == 0 || body.members().as_bytes().len() > self.max_bytes {
+        if body.is_failed_tool() || self.max_entries == 0 || body.size() + key.arguments.len() > self.max_bytes {
             return;
         }
         let mut entries = lock(&self.entries);

@@ -7,7 +7,7 @@ use std::{
 
 use couplet_core::{BoxFuture, Call, JsonText, Reply, sync::lock};
 use couplet_server::{Middleware, Next, RegisteredTool};
-use couplet_types::RequestMethod;
+use couplet_types::{RequestMethod, is_json_type};
 use serde_json::Value;
 
 use crate::names::target;
@@ -89,7 +89,7 @@ fn convert(value: &mut Value, schema: &Value, root: &Value, depth: usize) -> boo
     let Some(schema) = resolved(schema, root, depth) else { return false };
     let Some(types) = types(schema, root, depth) else { return false };
     let mut changed = false;
-    if !types.iter().any(|name| is_type(value, name)) {
+    if !types.iter().any(|name| is_json_type(value, name)) {
         changed = convert_text(value, &types);
         if !changed && types.contains(&"array") && !value.is_null() && fits_items(value, schema, root, depth) {
             *value = Value::Array(vec![value.take()]);
@@ -124,7 +124,7 @@ fn convert_text(value: &mut Value, types: &[&str]) -> bool {
     let Value::String(text) = &*value else { return false };
     let Ok(parsed) = serde_json::from_str::<Value>(text.trim()) else { return false };
     // `"null"` is more often a word than a value.
-    let fits = !parsed.is_null() && !parsed.is_string() && types.iter().any(|name| is_type(&parsed, name));
+    let fits = !parsed.is_null() && !parsed.is_string() && types.iter().any(|name| is_json_type(&parsed, name));
     if fits {
         *value = parsed;
     }
@@ -136,7 +136,7 @@ fn fits_items(value: &Value, schema: &Value, root: &Value, depth: usize) -> bool
     let Some(items) = schema.get("items").and_then(|items| resolved(items, root, depth)) else { return true };
     let Some(types) = types(items, root, depth) else { return true };
     let mut copy = value.clone();
-    types.iter().any(|name| is_type(value, name)) || convert_text(&mut copy, &types)
+    types.iter().any(|name| is_json_type(value, name)) || convert_text(&mut copy, &types)
 }
 
 /// Follows references within the schema.
@@ -166,19 +166,6 @@ fn types<'a>(schema: &'a Value, root: &'a Value, depth: usize) -> Option<Vec<&'a
             all.collect::<Option<Vec<_>>>().map(|all| all.concat())
         }
         _ => None,
-    }
-}
-
-fn is_type(value: &Value, name: &str) -> bool {
-    match value {
-        Value::Null => name == "null",
-        Value::Bool(_) => name == "boolean",
-        Value::String(_) => name == "string",
-        Value::Array(_) => name == "array",
-        Value::Object(_) => name == "object",
-        Value::Number(number) => {
-            name == "number" || name == "integer" && number.as_f64().is_some_and(|number| number.fract() == 0.0)
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The target and the caller of a call, and refusals.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use couplet_core::{Call, Reply};
 use couplet_types::{RawJson, RequestMethod, RpcError};
@@ -24,6 +24,14 @@ pub(crate) fn caller(call: &Call) -> String {
         (Some(principal), _) => format!("principal {principal}"),
         (None, Some(session)) => format!("session {session}"),
         (None, None) => String::new(),
+    }
+}
+
+/// Returns a name for the owner of data: the caller, else the connection of a session without an id, else nothing.
+pub(crate) fn owner(call: &Call) -> String {
+    match caller(call) {
+        none if none.is_empty() && call.revision.has_sessions() => format!("peer {}", Arc::as_ptr(&call.peer).addr()),
+        caller => caller,
     }
 }
 

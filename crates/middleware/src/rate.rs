@@ -2,9 +2,11 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use couplet_core::{BoxFuture, Call, Reply};
 use couplet_server::{Middleware, Next};
 use couplet_types::RequestMethod;
+use hmac_sha256::Hash;
 
 use crate::{
     buckets::{Buckets, MemoryBuckets, Taken},
@@ -72,11 +74,22 @@ impl RateLimit {
 
     fn key(&self, call: &Call) -> String {
         match self.per_tool.then(|| target(call)).flatten() {
-            Some(target) => format!("{}\n{target}", caller(call)),
+            Some(target) => format!("{}\n{}", caller(call), capped(target)),
             None => caller(call),
         }
     }
 }
+
+/// Names come from the caller: a long one is replaced by its digest, so that stores have short keys.
+fn capped(target: String) -> String {
+    match target.len() {
+        0..=MAX_TARGET => target,
+        _ => URL_SAFE_NO_PAD.encode(Hash::hash(target.as_bytes())),
+    }
+}
+
+/// The length of the longest name that is part of a key.
+const MAX_TARGET: usize = 200;
 
 impl Middleware for RateLimit {
     fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply> {
@@ -108,5 +121,17 @@ impl fmt::Debug for RateLimit {
             .field("tools_only", tools_only)
             .field("fail_closed", fail_closed)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_short() {
+        assert_eq!(capped("search".to_owned()), "search");
+        let (one, two) = (capped("x".repeat(100_000)), capped("x".repeat(100_001)));
+        assert!(one.len() < 50 && one != two, "{one}");
     }
 }

@@ -86,7 +86,7 @@ impl Timing {
         lock(&self.0).clear();
     }
 
-    fn add(&self, name: &str, time: Duration, failed: bool) {
+    pub(crate) fn add(&self, name: &str, time: Duration, failed: bool) {
         let mut all = lock(&self.0);
         let name = if all.len() >= MAX_NAMES && !all.contains_key(name) { OTHER } else { name };
         if !all.contains_key(name) {

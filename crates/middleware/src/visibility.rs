@@ -121,25 +121,30 @@ impl Visibility {
         Some(members.with(member, &list).ok()?.text().clone())
     }
 
-    /// Reads a resource that is visible: by its own URI, and by the templates that match it.
+    /// Reads a resource that is visible.
     async fn read(self, call: Call, uri: String) -> Reply {
-        let matches = |template: &str| UriTemplate::parse(template).is_ok_and(|parsed| parsed.matches(&uri).is_some());
-        if !self.shows(&call, Item::Resource(&uri)) {
+        if !self.shows_uri(&call, &uri).await {
             return Reply::Error(call.revision.resource_not_found(&uri));
         }
-        let templates = self.all(&call, RequestMethod::ListResourceTemplates, TEMPLATES).await;
+        self.without_hints(&call, self.service.call(call.clone()).await, RESOURCES)
+    }
+
+    /// Returns whether a resource is visible: by its own URI, and by the templates that match it.
+    async fn shows_uri(&self, call: &Call, uri: &str) -> bool {
+        let matches = |template: &str| UriTemplate::parse(template).is_ok_and(|parsed| parsed.matches(uri).is_some());
+        if !self.shows(call, Item::Resource(uri)) {
+            return false;
+        }
+        let templates = self.all(call, RequestMethod::ListResourceTemplates, TEMPLATES).await;
         let (shown, hidden): (Vec<_>, Vec<_>) = templates
             .iter()
             .filter(|template| matches(template))
-            .partition(|template| self.shows(&call, Item::ResourceTemplate(template)));
-        if shown.is_empty() && !hidden.is_empty() {
-            // A listed resource is not one of the template.
-            let listed = self.all(&call, RequestMethod::ListResources, RESOURCES).await;
-            if !listed.contains(&uri) {
-                return Reply::Error(call.revision.resource_not_found(&uri));
-            }
+            .partition(|template| self.shows(call, Item::ResourceTemplate(template)));
+        if !shown.is_empty() || hidden.is_empty() {
+            return true;
         }
-        self.without_hints(&call, self.service.call(call.clone()).await, RESOURCES)
+        // A listed resource is not one of the template.
+        self.all(call, RequestMethod::ListResources, RESOURCES).await.iter().any(|listed| listed == uri)
     }
 
     /// Returns the names of all items of a list, also of hidden ones.
@@ -196,22 +201,25 @@ impl Visibility {
         })
     }
 
-    /// Completes an argument of what is visible.
-    fn complete(&self, call: Call) -> BoxFuture<'static, Reply> {
-        let hidden = match call.params.read_opt::<CompletionReference>("ref") {
-            Ok(Some(CompletionReference::Prompt(prompt))) => !self.shows(&call, Item::Prompt(&prompt.name)),
+    /// Completes an argument of a prompt or template that is visible.
+    async fn complete(self, call: Call) -> Reply {
+        let (is_shown, what, name, listing) = match call.params.read_opt::<CompletionReference>("ref") {
+            Ok(Some(CompletionReference::Prompt(prompt))) => {
+                (self.shows(&call, Item::Prompt(&prompt.name)), "prompt", prompt.name, PROMPTS)
+            }
             Ok(Some(CompletionReference::Resource(resource))) => {
-                !self.shows(&call, Item::ResourceTemplate(&resource.uri))
+                // Some servers also take the URI of a resource.
+                let is_template = resource.uri.contains('{');
+                let is_shown = self.shows(&call, Item::ResourceTemplate(&resource.uri))
+                    && (is_template || self.shows_uri(&call, &resource.uri).await);
+                (is_shown, "resource template", resource.uri, TEMPLATES)
             }
-            _ => false,
+            _ => return self.service.call(call).await,
         };
-        match hidden {
-            true => {
-                let error = RpcError::invalid_params("there is no such prompt or resource template");
-                Box::pin(std::future::ready(Reply::Error(error)))
-            }
-            false => self.service.call(call),
+        if !is_shown {
+            return Reply::Error(RpcError::invalid_params(format!("there is no {what} `{name}`")));
         }
+        self.without_hints(&call, self.service.call(call.clone()).await, listing)
     }
 }
 
@@ -238,7 +246,7 @@ impl Wrap for Visibility {
             Some(M::ListResourceTemplates) => Box::pin(this.list(call, TEMPLATES)),
             Some(M::CallTool) => self.named(call, "tool", TOOLS),
             Some(M::GetPrompt) => self.named(call, "prompt", PROMPTS),
-            Some(M::Complete) => self.complete(call),
+            Some(M::Complete) => Box::pin(this.complete(call)),
             Some(M::ReadResource) => match call.params.read_str("uri").ok().flatten() {
                 Some(uri) => {
                     let uri = uri.into_owned();

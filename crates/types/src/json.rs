@@ -93,3 +93,27 @@ impl From<serde_json::Value> for RawJson {
         Self::new(&value).expect("a `Value` is always printable")
     }
 }
+
+/// Returns whether a value has a type of JSON Schema, by its name: `null`, `boolean`, `string`, `array`, `object`, `number` or
+/// `integer`. A number without a fraction is an integer, as in `1.0`.
+///
+/// ```
+/// use couplet_types::is_json_type;
+/// use serde_json::json;
+///
+/// assert!(is_json_type(&json!(1.0), "integer") && is_json_type(&json!(1.5), "number"));
+/// assert!(!is_json_type(&json!(1.5), "integer") && !is_json_type(&json!("1"), "number"));
+/// ```
+pub fn is_json_type(value: &serde_json::Value, name: &str) -> bool {
+    use serde_json::Value;
+    match value {
+        Value::Null => name == "null",
+        Value::Bool(_) => name == "boolean",
+        Value::String(_) => name == "string",
+        Value::Array(_) => name == "array",
+        Value::Object(_) => name == "object",
+        Value::Number(number) => {
+            name == "number" || name == "integer" && number.as_f64().is_some_and(|number| number.fract() == 0.0)
+        }
+    }
+}

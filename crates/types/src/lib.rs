@@ -71,7 +71,7 @@ pub use error_data::{MissingCapabilityData, UnsupportedVersionData, UrlElicitati
 pub use extension::{APPS_EXTENSION, SKILLS_EXTENSION};
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponses};
-pub use json::RawJson;
+pub use json::{RawJson, is_json_type};
 pub use jsonrpc::{ProgressToken, RequestId, RpcError, code};
 pub use lifecycle::{DiscoverParams, DiscoverResult, InitializeParams, InitializeResult, PingParams};
 pub use log::{LogParams, LoggingLevel, SetLevelParams};

@@ -6,6 +6,7 @@ mod chart;
 mod gateway;
 mod instructions;
 mod kits;
+mod middleware;
 mod options;
 pub(crate) mod report;
 mod results;
@@ -26,9 +27,9 @@ use crate::Failure;
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     if let Some((first, rest)) = arguments.split_first()
-        && first == "gateway"
+        && let Some(run) = part(first)
     {
-        return gateway::run(rest);
+        return run(rest);
     }
     let options = Options::new(arguments)?;
     if options.check || options.record {
@@ -50,6 +51,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let bad = results.records.iter().filter(|r| r.values["errors"].as_u64().is_some_and(|errors| errors > 0)).count();
     println!("results: {}, {} s", rig.folders.bench.join("results.jsonl").display(), started.elapsed().as_secs());
     if bad > 0 { Err(format!("wrong answers in {bad} measurements")) } else { Ok(()) }
+}
+
+/// A part of the benchmarks with options of its own.
+fn part(name: &str) -> Option<fn(&[String]) -> Result<(), Failure>> {
+    match name {
+        "gateway" => Some(gateway::run),
+        "middleware" => Some(middleware::run),
+        _ => None,
+    }
 }
 
 /// The kits that are there; one that cannot be had is told and left out.

@@ -14,6 +14,9 @@ const END: &str = "<!-- end of results -->";
 /// The same for what is measured through gateways.
 const BEGIN_GATEWAY: &str = "<!-- gateway: written by `cargo xtask bench gateway --write` -->";
 const END_GATEWAY: &str = "<!-- end of gateway -->";
+/// The same for what middleware adds.
+const BEGIN_MIDDLEWARE: &str = "<!-- middleware: written by `cargo xtask bench middleware --write` -->";
+const END_MIDDLEWARE: &str = "<!-- end of middleware -->";
 /// The same for replicas that share a store.
 const BEGIN_CLUSTER: &str = "<!-- cluster: written by `cargo xtask cluster bench --write` -->";
 const END_CLUSTER: &str = "<!-- end of cluster -->";
@@ -53,6 +56,11 @@ pub(super) fn write(results: &Results, heading: &str) -> Result<(), Failure> {
 /// Writes what was measured through gateways into the README.
 pub(super) fn write_gateway(block: &str) -> Result<(), Failure> {
     put(block, [BEGIN_GATEWAY, END_GATEWAY])
+}
+
+/// Writes what middleware adds into the README.
+pub(super) fn write_middleware(block: &str) -> Result<(), Failure> {
+    put(block, [BEGIN_MIDDLEWARE, END_MIDDLEWARE])
 }
 
 /// Writes what was measured of replicas into the README.

@@ -8,10 +8,10 @@ use std::{
     },
 };
 
-use couplet_client::Client;
+use couplet_client::{Client, ToolResult};
 use couplet_core::{Call, Caller, Reply};
 use couplet_server::{Next, Server};
-use couplet_types::ProtocolVersion;
+use couplet_types::{ContentBlock, ProtocolVersion};
 
 /// Runs a test in every revision, with a clock that stands still while something runs.
 pub(crate) fn in_each_revision<F: Future<Output = ()>>(test: impl Fn(ProtocolVersion) -> F) {
@@ -53,4 +53,16 @@ pub(crate) fn as_caller(caller: Caller) -> impl Fn(Call, Next) -> couplet_core::
         call.caller = Some(caller.clone());
         next.run(call)
     }
+}
+
+/// Returns the URIs of the resources that a result links to, also where links are text.
+pub(crate) fn links(result: &ToolResult) -> Vec<String> {
+    let link = |block: &ContentBlock| match block {
+        ContentBlock::ResourceLink(link) => Some(link.uri.clone()),
+        ContentBlock::Text(text) => {
+            text.text.strip_prefix("[part ")?.split_once("](")?.1.strip_suffix(')').map(str::to_owned)
+        }
+        _ => None,
+    };
+    result.content().iter().filter_map(link).collect()
 }

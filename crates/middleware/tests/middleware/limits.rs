@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use couplet_core::{BoxFuture, Caller, Error, ErrorKind};
-use couplet_middleware::{Buckets, ConcurrencyLimit, RateLimit, ResponseLimit, Taken};
-use couplet_server::{Server, tool};
+use couplet_middleware::{Buckets, ConcurrencyLimit, RateLimit, ResponseLimit, Spill, Taken};
+use couplet_server::{Json, Server, ServerHandle, tool};
+use couplet_types::ContentBlock;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::kit::{Count, as_caller, call, client, in_each_revision};
+use crate::kit::{Count, as_caller, call, client, in_each_revision, links};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -158,4 +159,107 @@ fn long_results_are_truncated_with_a_hint() {
         assert_eq!(call(&client, "short", json!({})).await, ("short".into(), false));
     });
     assert_eq!(refused.get(), 3, "three revisions have structured content");
+}
+
+const LIMIT: usize = 5_000;
+
+/// A server whose large results are stored.
+fn spilling(spill: &Spill, caller: Option<&str>) -> ServerHandle {
+    let long = "ä\"\n".repeat(10_000);
+    let server = Server::new("s", "1")
+        .tool(tool("long", move || long.clone()))
+        .tool(tool("structured", || Json(json!({ "list": vec!["x"; 10_000] }))))
+        .tool(tool("short", || "short"))
+        .resource(spill.resource());
+    // The caller is set outside, as a transport would do it.
+    let server = match caller {
+        Some(caller) => server.middleware(as_caller(Caller::new(caller))),
+        None => server,
+    };
+    server.middleware(ResponseLimit::new(LIMIT).spill(spill)).build()
+}
+
+#[test]
+fn large_results_are_read_in_parts() {
+    in_each_revision(async |version| {
+        let spill = Spill::new();
+        let client = couplet_testing::connect(spilling(&spill, None), version).await.unwrap();
+        let result = client.call("long", json!({})).await.unwrap();
+        assert!(!result.is_error() && serde_json::to_string(result.content()).unwrap().len() <= LIMIT);
+        let text = result.content()[0].as_text().unwrap();
+        let parts: usize = text.split("read its ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        assert!(text.starts_with("ä\"\nä") && parts > 8, "{text}");
+        let links = links(&result);
+        assert_eq!(links.len(), 6, "{links:?}");
+        let first = links[0].strip_suffix('1').unwrap();
+        let mut whole = String::new();
+        for part in 1..=parts {
+            let text = client.read(format!("{first}{part}")).await.unwrap().all_text();
+            assert!(serde_json::to_string(&text).unwrap().len() <= LIMIT);
+            whole += &text;
+        }
+        assert_eq!(whole, "ä\"\n".repeat(10_000));
+        for wrong in ["0", "x", &(parts + 1).to_string()] {
+            assert!(client.read(format!("{first}{wrong}")).await.is_err(), "{wrong}");
+        }
+        assert_eq!(call(&client, "short", json!({})).await, ("short".into(), false));
+        // A result with structured content fails, because it would not fit its schema.
+        let result = client.call("structured", json!({})).await.unwrap();
+        let first = self::links(&result).remove(0);
+        let start = client.read(first.as_str()).no_cache().await.unwrap().all_text();
+        assert!(start.starts_with(r#"{"list":["x","x""#), "{start}");
+        tokio::time::advance(600 * SECOND).await;
+        assert!(client.read(first).no_cache().await.is_err(), "it has expired");
+    });
+}
+
+#[test]
+fn another_caller_cannot_read_a_large_result() {
+    let sessions = Count::default();
+    in_each_revision(async |version| {
+        let spill = Spill::new();
+        let connect = async |caller| couplet_testing::connect(spilling(&spill, caller), version).await.unwrap();
+        let (ada, bob, none) = (connect(Some("ada")).await, connect(Some("bob")).await, connect(None).await);
+        let link = links(&ada.call("long", json!({})).await.unwrap()).remove(0);
+        assert!(ada.read(link.as_str()).await.is_ok());
+        assert!(connect(Some("ada")).await.read(link.as_str()).await.is_ok(), "the same principal");
+        assert!(bob.read(link.as_str()).await.is_err() && none.read(link.as_str()).await.is_err());
+        // Without a principal, the session decides. The stateless revision has none, so the URI does.
+        let link = links(&none.call("long", json!({})).await.unwrap()).remove(0);
+        assert!(none.read(link.as_str()).await.is_ok() && ada.read(link.as_str()).await.is_err());
+        if connect(None).await.read(link.as_str()).await.is_err() {
+            sessions.add();
+        }
+    });
+    assert_eq!(sessions.get(), 4, "four revisions have sessions");
+}
+
+#[test]
+fn a_store_that_is_not_registered_is_not_used() {
+    in_each_revision(async |version| {
+        let limit = ResponseLimit::new(LIMIT).hint("use `offset`").spill(&Spill::new());
+        let server = Server::new("s", "1").tool(tool("long", || "x".repeat(10_000))).middleware(limit);
+        let client = client(server, version).await;
+        let (text, failed) = call(&client, "long", json!({})).await;
+        assert!(!failed && text.ends_with("use `offset`]"), "{text}");
+    });
+}
+
+#[test]
+fn large_results_of_mounted_servers_are_read() {
+    let with_links = Count::default();
+    in_each_revision(async |version| {
+        let server: Server = Server::new("outer", "1").mount("m", spilling(&Spill::new(), None));
+        let client = client(server, version).await;
+        let result = client.call("m_long", json!({})).await.unwrap();
+        let link = result.content().iter().find_map(|block| match block {
+            ContentBlock::ResourceLink(link) => Some(link.uri.clone()),
+            _ => None,
+        });
+        // Older revisions have text in place of links, whose URIs a mount leaves alone.
+        let Some(link) = link else { return };
+        assert!(client.read(link).await.unwrap().all_text().starts_with("ä\"\n"));
+        with_links.add();
+    });
+    assert_eq!(with_links.get(), 3, "three revisions have links");
 }

@@ -3,7 +3,14 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
 
 mod calls;
+#[cfg(feature = "client")]
+mod cases;
+#[cfg(feature = "client")]
+mod client;
 mod kit;
 mod limits;
 mod reads;
+#[cfg(feature = "client")]
+mod transports;
 mod visible;
+mod visible_random;

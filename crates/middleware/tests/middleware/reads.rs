@@ -58,7 +58,7 @@ fn the_cache_is_bounded_and_has_no_failures() {
                     n => Ok(format!("{n}: {}", count.add())),
                 }
             }))
-            .middleware(ResponseCache::new(60 * SECOND).tool("read").max_entries(1));
+            .middleware(ResponseCache::new(60 * SECOND).tool("read").max_entries(1).max_bytes(1_000));
         let client = client(server, version).await;
         assert_eq!(call(&client, "read", json!({ "n": 0 })).await.0, "failed 1");
         assert_eq!(call(&client, "read", json!({ "n": 0 })).await.0, "failed 2");
@@ -66,6 +66,10 @@ fn the_cache_is_bounded_and_has_no_failures() {
         assert_eq!(call(&client, "read", json!({ "n": 2 })).await.0, "2: 4");
         assert_eq!(call(&client, "read", json!({ "n": 2 })).await.0, "2: 4");
         assert_eq!(call(&client, "read", json!({ "n": 1 })).await.0, "1: 5");
+        // Arguments are stored with the result.
+        let long = json!({ "n": 3, "tags": ["x".repeat(1_000)] });
+        assert_eq!(call(&client, "read", long.clone()).await.0, "3: 6");
+        assert_eq!(call(&client, "read", long).await.0, "3: 7");
     });
 }
 

@@ -37,7 +37,7 @@ fn server() -> Server {
         .prompt(prompt("greet", || "hello"))
         .resource(resource("test://menu", || "soup"))
         .resource(resource("test://notes/1", || "one"))
-        .resource(resource("test://notes/{id}", |Path(id): Path<String>| id))
+        .resource(resource("test://notes/{id}", |Path(id): Path<String>| id).complete_from("id", ["1", "7"]))
 }
 
 async fn with_rule(mask: u32, version: ProtocolVersion) -> Client {
@@ -99,7 +99,20 @@ fn hidden_names_are_not_suggested() {
         assert_eq!(said, "there is no tool `raed`");
         let said = message(hidden.call("read", json!({})).await.unwrap_err());
         assert_eq!(said, "there is no tool `read`");
-        assert!(hidden.complete(CompletionReference::prompt("greet"), "name", "a").await.is_err());
+        // A hidden name is as unknown as any other, and no error suggests one.
+        let templates = |name: &str| CompletionReference::resource(format!("test://{name}/{{id}}"));
+        for (what, reference) in [
+            ("prompt `greet`", CompletionReference::prompt("greet")),
+            ("prompt `graet`", CompletionReference::prompt("graet")),
+            ("resource template `test://notes/{id}`", templates("notes")),
+            ("resource template `test://nodes/{id}`", templates("nodes")),
+            ("resource template `test://menu`", CompletionReference::resource("test://menu")),
+        ] {
+            let said = message(hidden.complete(reference, "id", "a").await.unwrap_err());
+            assert_eq!(said, format!("there is no {what}"));
+        }
+        let said = message(shown.complete(templates("nodes"), "id", "a").await.unwrap_err());
+        assert!(said.contains("did you mean `test://notes/{id}`"), "{said}");
     });
 }
 

@@ -67,3 +67,57 @@ async fn a_rate_limit_of_the_middleware_is_shared() {
     assert_eq!(one.take("alice", 1).await.unwrap(), Taken::Allowed);
     assert!(matches!(two.take("alice", 1).await.unwrap(), Taken::Retry(_)));
 }
+
+/// Calls of a caller at two replicas count together, and not those of another caller or tool.
+#[cfg(feature = "middleware")]
+#[tokio::test]
+async fn replicas_of_a_server_share_a_rate_limit() {
+    use couplet_core::{Call, Caller};
+    use couplet_middleware::RateLimit;
+    use couplet_server::{Next, Server as Mcp, tool};
+    use couplet_testing::types::ProtocolVersion;
+
+    for &version in ProtocolVersion::ALL {
+        let Some(server) = Server::start().await else { return };
+        let connect = async |caller: &str| {
+            let caller = std::sync::Arc::new(Caller::new(caller));
+            let limits = RedisLimits::new(&server.redis(), "calls", 1, HOUR);
+            let replica: Mcp = Mcp::new("s", "1")
+                .tool(tool("a", || "a"))
+                .tool(tool("b", || "b"))
+                .middleware(move |mut call: Call, next: Next| {
+                    call.caller = Some(caller.clone());
+                    next.run(call)
+                })
+                .middleware(RateLimit::new(limits).per_tool().tools_only().fail_closed());
+            couplet_testing::connect(replica.build(), version).await.unwrap()
+        };
+        let (one, two, bob) = (connect("ada").await, connect("ada").await, connect("bob").await);
+        assert!(!one.call("a", ()).await.unwrap().is_error());
+        let refused = two.call("a", ()).await.unwrap();
+        assert!(refused.is_error() && refused.text().starts_with("too many calls; retry in "), "{}", refused.text());
+        assert!(!two.call("b", ()).await.unwrap().is_error(), "another tool");
+        assert!(!bob.call("a", ()).await.unwrap().is_error(), "another caller");
+        server.assert_all_expire("couplet:limit:{").await;
+    }
+}
+
+#[cfg(feature = "middleware")]
+#[tokio::test]
+async fn a_rate_limit_without_its_store_allows_or_refuses() {
+    use couplet_middleware::RateLimit;
+    use couplet_redis::Redis;
+    use couplet_server::{Server as Mcp, tool};
+    use couplet_testing::types::ProtocolVersion;
+
+    let nowhere = std::env::temp_dir().join(format!("couplet-no-redis-{}", std::process::id()));
+    let redis = Redis::new(&format!("redis+unix://{}", nowhere.display()), crate::server::KEY).unwrap();
+    for &version in ProtocolVersion::ALL {
+        let limit = || RateLimit::new(RedisLimits::new(&redis, "calls", 1, HOUR)).tools_only();
+        for (limit, is_refused) in [(limit(), false), (limit().fail_closed(), true)] {
+            let server: Mcp = Mcp::new("s", "1").tool(tool("a", || "a")).middleware(limit);
+            let client = couplet_testing::connect(server.build(), version).await.unwrap();
+            assert_eq!(client.call("a", ()).await.unwrap().is_error(), is_refused);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use couplet::types::is_json_type;
 use couplet_schema::Schema;
 use regex::Regex;
 use serde_json::Value;
@@ -141,7 +142,7 @@ impl Check {
                 return checked.err().map(|error| Mismatch::new(at, error.to_string())).into_iter().collect();
             }
             Self::Matches(regex) => actual.as_str().is_some_and(|text| regex.is_match(text)),
-            Self::Type(name) => is_type(actual, name),
+            Self::Type(name) => is_json_type(actual, name),
             Self::Exists(wanted) => *wanted,
             Self::Length(length) => len(actual) == Some(*length),
             Self::Min(least) => actual.as_f64().is_some_and(|number| number >= *least),
@@ -229,19 +230,6 @@ fn same(a: &Value, b: &Value) -> bool {
             x.len() == y.len() && x.iter().all(|(key, x)| y.get(key).is_some_and(|y| same(x, y)))
         }
         (a, b) => a == b,
-    }
-}
-
-fn is_type(value: &Value, name: &str) -> bool {
-    match value {
-        Value::Null => name == "null",
-        Value::Bool(_) => name == "boolean",
-        Value::String(_) => name == "string",
-        Value::Array(_) => name == "array",
-        Value::Object(_) => name == "object",
-        Value::Number(number) => {
-            name == "number" || name == "integer" && number.as_f64().is_some_and(|n| n.fract() == 0.0)
-        }
     }
 }
 
