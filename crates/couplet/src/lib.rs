@@ -34,6 +34,8 @@ pub use couplet_skills as skills;
 pub use couplet_stdio as stdio;
 #[cfg(feature = "tasks")]
 pub use couplet_tasks as tasks;
+#[cfg(feature = "transform")]
+pub use couplet_transform as transform;
 pub use couplet_types as types;
 
 #[cfg(all(feature = "http-server", feature = "server", feature = "stdio"))]

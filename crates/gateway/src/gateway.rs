@@ -15,6 +15,7 @@ use tokio::sync::{OnceCell, watch};
 use crate::{
     Access, Approvals, Config, Error, ErrorKind, PinFile,
     assemble::{Assembly, AuditFile},
+    discovery::Discoveries,
     watch::{INTERVAL, Watch},
 };
 
@@ -52,6 +53,7 @@ struct Inner {
     projects: Vec<PathBuf>,
     pins: OnceCell<Pins>,
     state: Mutex<State>,
+    discoveries: Discoveries,
     reloading: tokio::sync::Mutex<()>,
     /// Changes with each reload.
     generation: watch::Sender<u64>,
@@ -96,6 +98,7 @@ impl Gateway {
             projects,
             pins,
             state: Mutex::new(state),
+            discoveries: Discoveries::default(),
             reloading: tokio::sync::Mutex::default(),
             generation: watch::Sender::new(0),
             started: Instant::now(),
@@ -126,7 +129,7 @@ impl Gateway {
             let close = couplet_hosts::suggest::sentence(name, names);
             Error::new(ErrorKind::Unknown, format!("the configuration has no profile `{name}`{close}"))
         })?;
-        Ok(view.service())
+        Ok(self.0.discoveries.service(&self.config(), name, view.service()))
     }
 
     /// Returns the limits to serve with: a message may be as large as the largest one of a server.
@@ -187,6 +190,7 @@ impl Gateway {
         }
         let assembly = Assembly { config: &config, env: &self.0.env, pins, audit: audit.as_ref() };
         self.0.host.replace(assembly.builder()).await;
+        self.0.discoveries.replace(&config);
         self.state(|state| {
             state.config = Arc::new(config);
             state.audit = audit;

@@ -13,6 +13,7 @@ mod access;
 mod assemble;
 pub mod config;
 mod connect;
+mod discovery;
 mod error;
 mod files;
 mod gateway;

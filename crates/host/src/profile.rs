@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use couplet_transform::ToolTransform;
 use couplet_types::RawJson;
 
 use crate::{
@@ -40,14 +41,7 @@ struct Selection {
     allowed: Vec<(Kind, Glob)>,
     denied: Vec<(Kind, Glob)>,
     renamed: BTreeMap<String, String>,
-    tools: BTreeMap<String, ToolChanges>,
-}
-
-/// The changes to the definition of one tool.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ToolChanges {
-    pub(crate) description: Option<String>,
-    pub(crate) presets: BTreeMap<String, RawJson>,
+    tools: BTreeMap<String, ToolTransform>,
 }
 
 impl Default for Profile {
@@ -111,21 +105,37 @@ impl Profile {
 
     /// Replaces the description of a tool.
     #[must_use]
-    pub fn description(mut self, server: ServerId, tool: impl Into<String>, text: impl Into<String>) -> Self {
-        self.of(server).tools.entry(tool.into()).or_default().description = Some(text.into());
-        self
+    pub fn description(self, server: ServerId, tool: impl Into<String>, text: impl Into<String>) -> Self {
+        self.change(server, tool, |change| change.description(text))
     }
 
-    /// Sets an argument of a tool. Clients do not see it in the schema, and cannot set it.
+    /// Sets an argument of a tool. Clients do not see it in the schema, and a call that sends it fails.
     #[must_use]
     pub fn preset(
-        mut self,
+        self,
         server: ServerId,
         tool: impl Into<String>,
         argument: impl Into<String>,
         value: impl Into<RawJson>,
     ) -> Self {
-        self.of(server).tools.entry(tool.into()).or_default().presets.insert(argument.into(), value.into());
+        self.change(server, tool, |change| change.preset(argument, value))
+    }
+
+    /// Changes a tool: its texts, annotations and arguments. It replaces earlier changes of the tool; a name in it has no
+    /// effect, see [`Profile::rename`].
+    #[must_use]
+    pub fn tool(self, server: ServerId, tool: impl Into<String>, change: ToolTransform) -> Self {
+        self.change(server, tool, |_| change)
+    }
+
+    fn change(
+        mut self,
+        server: ServerId,
+        tool: impl Into<String>,
+        change: impl FnOnce(ToolTransform) -> ToolTransform,
+    ) -> Self {
+        let slot = self.of(server).tools.entry(tool.into()).or_default();
+        *slot = change(std::mem::take(slot));
         self
     }
 
@@ -158,7 +168,7 @@ impl Profile {
         naming
     }
 
-    pub(crate) fn changes(&self, server: &ServerId, tool: &str) -> Option<&ToolChanges> {
+    pub(crate) fn changes(&self, server: &ServerId, tool: &str) -> Option<&ToolTransform> {
         self.selections.get(server)?.tools.get(tool)
     }
 }

@@ -29,6 +29,11 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &["couplet-client", "couplet-stdio", "couplet-tasks", "couplet-skills", "couplet-apps"],
         "it knows servers and HTTP APIs, not transports of the protocol",
     ),
+    (
+        "couplet-transform",
+        &["couplet-server", "couplet-client", "couplet-stdio", "couplet-http", "tokio"],
+        "it knows calls and replies, not handlers, transports or runtimes",
+    ),
     ("couplet-schema", &["couplet-types", "couplet-core"], "it knows JSON, not the protocol"),
     ("couplet-hosts", &["couplet-types", "couplet-core", "tokio"], "it knows files, not the protocol"),
     ("couplet-bundle", &["couplet-types", "couplet-core", "tokio"], "it knows files, not the protocol"),

@@ -97,6 +97,18 @@ impl ParamHeader {
         format!("{PARAM_PREFIX}{}", self.name)
     }
 
+    /// Returns the argument of the tool that is mirrored, or that contains the mirrored member.
+    pub fn argument(&self) -> &str {
+        self.path.first().map_or("", String::as_str)
+    }
+
+    /// Returns the header for the same argument under another name.
+    #[must_use]
+    pub fn renamed(&self, argument: impl Into<String>) -> Self {
+        let path = [argument.into()].into_iter().chain(self.path.iter().skip(1).cloned()).collect();
+        Self { name: self.name.clone(), path }
+    }
+
     /// What the header says for these arguments, before it is encoded; nothing for an argument that is absent or null.
     ///
     /// # Errors

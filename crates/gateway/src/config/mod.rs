@@ -29,7 +29,7 @@ use layout::Layout;
 
 pub use launch::Launch;
 pub use schema::schema;
-pub use sections::{Audit, AuditArgs, Consent, Listen, ListenAuth, Names, OnFull, Profile, ProfileTools};
+pub use sections::{Audit, AuditArgs, Consent, Discovery, Listen, ListenAuth, Names, OnFull, Profile, ProfileTools};
 pub use server::Server;
 pub use settings::{Auth, Effect, Isolation, Label, Limits, Oauth, Settings, Start, Tools, Trust};
 pub use units::{Size, Time};

@@ -39,6 +39,19 @@ pub struct Profile {
     pub tools: BTreeMap<String, ProfileTools>,
     /// The names of tools and prompts (default: those of the file).
     pub names: Option<Names>,
+    /// How clients find tools (default: `list`).
+    pub discovery: Discovery,
+}
+
+/// How clients find the tools of a profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Discovery {
+    /// All tools are listed.
+    #[default]
+    List,
+    /// Only `search_tools` and `call_tool` are listed: for more tools than a model should read.
+    Search,
 }
 
 /// The tools of a server in a profile.

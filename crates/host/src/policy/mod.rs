@@ -14,7 +14,6 @@ mod explain;
 mod flow;
 #[cfg(test)]
 mod flow_tests;
-mod glob;
 mod labels;
 mod lookup;
 mod nearest;
@@ -26,10 +25,10 @@ mod subject;
 mod tests;
 mod trust;
 
+pub use couplet_transform::{Glob, GlobError};
 pub use decide::{Layer, Policy};
 pub use effect::{Effect, Effects};
 pub use flow::{FlowKey, FlowTracker};
-pub use glob::{Glob, GlobError};
 pub use labels::{Flow, Labels};
 pub use rule::Rule;
 pub use subject::{Decision, Door, Subject, Verdict};

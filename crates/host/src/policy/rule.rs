@@ -161,7 +161,7 @@ impl Target {
             None if pattern == "*" => ("*", "*"),
             None => {
                 let pattern = couplet_core::visible(pattern);
-                return Err(GlobError(format!(
+                return Err(GlobError::new(format!(
                     "`{pattern}` is not a pattern `server/name`: did you mean `*/{pattern}`?"
                 )));
             }

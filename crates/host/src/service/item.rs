@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use couplet_core::{JsonText, Revision, message::Params};
-use couplet_types::RawJson;
+use couplet_core::{JsonText, Revision, http::headers::ParamHeader, message::Params};
+use couplet_transform::ToolTransform;
 
 use crate::{
     catalog::Definition,
     names::Kind,
     policy::{Effects, Labels},
-    profile::ToolChanges,
 };
 
 /// A tool, prompt, resource or template of one of the view's servers.
@@ -23,7 +22,7 @@ pub(crate) struct ViewItem {
     pub(crate) definition: Definition,
     pub(crate) effects: Effects,
     pub(crate) labels: Labels,
-    pub(crate) changes: Option<Arc<ToolChanges>>,
+    pub(crate) changes: Option<Arc<ToolTransform>>,
 }
 
 impl ViewItem {
@@ -38,62 +37,17 @@ impl ViewItem {
             members = members.with("name", &JsonText::string(name)).ok()?;
         }
         if let Some(changes) = &self.changes {
-            members = changes.applied_to(members)?;
+            members = changes.definition(members, revision).ok()?;
         }
         Some(members.text().clone())
     }
 
-    /// The arguments of a call with those that the profile sets; `None` if there are none to set.
-    ///
-    /// # Errors
-    /// If the arguments are not an object.
-    pub(crate) fn preset(&self, params: &Params) -> Option<Result<Params, String>> {
-        let changes = self.changes.as_ref().filter(|changes| !changes.presets.is_empty())?;
-        Some(changes.preset(params).map_err(|fault| fault.to_string()))
-    }
-}
-
-impl ToolChanges {
-    fn applied_to(&self, mut members: Params) -> Option<Params> {
-        if let Some(description) = &self.description {
-            members = members.with("description", &JsonText::string(description)).ok()?;
+    /// The arguments that HTTP clients repeat in headers.
+    pub(crate) fn header_params(&self) -> Option<Arc<[ParamHeader]>> {
+        let own = self.definition.header_params();
+        match &self.changes {
+            Some(changes) => changes.header_params(own),
+            None => own,
         }
-        if !self.presets.is_empty()
-            && let Some(schema) = members.get("inputSchema")
-        {
-            members = members.with("inputSchema", &self.without_presets(schema)).ok()?;
-        }
-        Some(members)
-    }
-
-    /// The schema without the arguments that the profile sets.
-    fn without_presets(&self, schema: JsonText) -> JsonText {
-        let without = || {
-            let mut schema = Params::from_text(schema.clone()).ok()?;
-            if let Some(properties) = schema.get("properties") {
-                let mut properties = Params::from_text(properties).ok()?;
-                for name in self.presets.keys() {
-                    properties = properties.without(name).ok()?;
-                }
-                schema = schema.with("properties", properties.text()).ok()?;
-            }
-            if let Some(required) = schema.get("required") {
-                let mut required: Vec<String> = required.parse().ok()?;
-                required.retain(|name| !self.presets.contains_key(name));
-                let required = RawJson::new(&required).ok()?;
-                schema = schema.with("required", &JsonText::from(&required)).ok()?;
-            }
-            Some(schema.text().clone())
-        };
-        without().unwrap_or(schema)
-    }
-
-    fn preset(&self, params: &Params) -> Result<Params, couplet_core::Fault> {
-        let given = params.get("arguments").filter(|given| given.as_str() != "null");
-        let mut arguments = Params::from_text(given.unwrap_or_else(JsonText::empty_object))?;
-        for (name, value) in &self.presets {
-            arguments = arguments.with(name, &JsonText::from(value))?;
-        }
-        params.with("arguments", arguments.text())
     }
 }

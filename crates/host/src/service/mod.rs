@@ -183,7 +183,7 @@ impl Service for View {
 
     fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
         let snapshot = self.snapshot();
-        snapshot.tools.get(tool)?.value.definition.header_params()
+        snapshot.tools.get(tool)?.value.header_params()
     }
 
     fn has_resource(&self, uri: &str) -> bool {

@@ -38,14 +38,19 @@ impl View {
         let door = if kind == Kind::Prompt { Door::Get } else { Door::Call };
         let item = &entry.value;
         let exposed = entry.name.clone();
-        if let Some(preset) = item.preset(&call.params) {
-            match preset {
-                Ok(params) => call.params = params,
-                Err(error) => return RpcError::invalid_params(format!("`arguments`: {error}")).into(),
+        if let Some(changes) = &item.changes {
+            match changes.arguments(&call) {
+                Ok(Some(params)) => call.params = params,
+                Ok(None) => {}
+                Err(reply) => return reply,
             }
         }
         let goal = Goal { exposed, item: item.into(), door, splice: true };
-        Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
+        let reply = Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await;
+        match &item.changes {
+            Some(changes) => changes.reply(reply),
+            None => reply,
+        }
     }
 
     pub(crate) async fn read(self, call: Call) -> Reply {

@@ -9,7 +9,7 @@ use couplet_core::{Description, JsonText};
 use couplet_types::{Implementation, UriTemplate};
 
 use crate::{
-    catalog::{Catalog, List},
+    catalog::{Catalog, Definition, List},
     host::Config,
     names::{Collision, Entry, Kind, NameTable},
     pins::Lock,
@@ -117,7 +117,8 @@ impl Snapshot {
         let is_match =
             |matcher: &Option<UriTemplate>| matcher.as_ref().is_some_and(|template| template.matches(uri).is_some());
         if let Some(at) = self.matchers.iter().position(is_match) {
-            return Some(self.templates[at].member);
+            let member = self.templates[at].member;
+            return self.profile.shows(self.members[member].id(), Kind::Resource, uri).then_some(member);
         }
         if self.members.iter().any(|member| !member.catalog.is_fetched()) {
             return None;
@@ -125,9 +126,21 @@ impl Snapshot {
         let mut with_resources =
             (0..self.members.len()).filter(|at| self.members[*at].catalog.capabilities().resources.is_some());
         match (with_resources.next(), with_resources.next()) {
-            (Some(only), None) => Some(only),
+            (Some(only), None) => (!self.hides(only, uri)).then_some(only),
             _ => None,
         }
+    }
+
+    /// Whether a server has a URI that the view does not show: the profile denies it, or it is listed or has a template
+    /// that is not approved.
+    fn hides(&self, member: usize, uri: &str) -> bool {
+        let Member { catalog, .. } = &self.members[member];
+        let matches = |definition: &Definition| {
+            UriTemplate::parse_for_matching(definition.raw()).is_ok_and(|template| template.matches(uri).is_some())
+        };
+        !self.profile.shows(self.members[member].id(), Kind::Resource, uri)
+            || catalog.list(List::Resources).iter().any(|definition| &**definition.raw() == uri)
+            || catalog.list(List::Templates).iter().any(matches)
     }
 
     /// A tool or prompt by its exposed name.

@@ -9,11 +9,11 @@ use serde::{Deserialize, Deserializer, de};
 /// Matching takes linear time.
 ///
 /// ```
-/// use couplet_host::policy::Glob;
+/// use couplet_transform::Glob;
 ///
 /// let glob = Glob::new("delete_*")?;
 /// assert!(glob.matches("delete_repo") && !glob.matches("undelete_repo"));
-/// # Ok::<(), couplet_host::policy::GlobError>(())
+/// # Ok::<(), couplet_transform::GlobError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Glob {
@@ -86,7 +86,14 @@ impl<'de> Deserialize<'de> for Glob {
 
 /// An invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GlobError(pub(super) String);
+pub struct GlobError(String);
+
+impl GlobError {
+    /// Creates an error from its message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
 
 impl fmt::Display for GlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

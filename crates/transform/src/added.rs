@@ -1,0 +1,233 @@
+//! Tools that are added to a service, and answered with its other methods.
+
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex},
+};
+
+use couplet_core::{
+    BoxFuture, Call, Description, JsonText, Reply, ResultBody, Service, http::headers::ParamHeader, message::Params,
+    sync::lock,
+};
+use couplet_types::{CallToolResult, ListToolsResult, RawJson, RequestMethod, RpcError, Tool, ToolsCapability, code};
+
+use crate::list::{self, TOOLS};
+
+/// A wrapper that adds tools.
+pub(crate) trait Added: Clone + Send + Sync + 'static {
+    fn service(&self) -> &Arc<dyn Service>;
+
+    fn about(&self) -> &About;
+
+    /// The names of the added tools.
+    fn names(&self) -> &'static [&'static str];
+
+    /// The added tools.
+    fn tools(&self) -> Vec<Tool>;
+
+    /// Whether the tools are added to a service with this description.
+    fn is_active(&self, about: &Description) -> bool;
+
+    /// Runs an added tool.
+    fn run(self, tool: &str, call: Call) -> BoxFuture<'static, Reply>;
+
+    /// The request to the service that a call of an added tool leads to, and that may require scopes.
+    fn target(&self, tool: &str, params: &Params) -> Option<(RequestMethod, Params)>;
+
+    /// Lists the tools.
+    fn list(self, call: Call) -> BoxFuture<'static, Reply> {
+        Box::pin(listed(self, call))
+    }
+}
+
+/// The description of a service with added tools, for as long as that of the service is the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct About(Arc<Mutex<Option<Both>>>);
+
+#[derive(Debug)]
+struct Both {
+    inner: Arc<Description>,
+    outer: Arc<Description>,
+}
+
+pub(crate) fn describe(added: &impl Added) -> Arc<Description> {
+    let inner = added.service().describe();
+    if let Some(both) = lock(&added.about().0).as_ref().filter(|both| Arc::ptr_eq(&both.inner, &inner)) {
+        return both.outer.clone();
+    }
+    let outer = Arc::new(with_tools(&inner, added.is_active(&inner)));
+    *lock(&added.about().0) = Some(Both { inner, outer: outer.clone() });
+    outer
+}
+
+fn with_tools(inner: &Description, has_tools: bool) -> Description {
+    let mut capabilities = inner.capabilities.clone();
+    if has_tools {
+        capabilities.tools.get_or_insert_with(ToolsCapability::new);
+    }
+    let mut outer = Description::new(inner.info.clone(), capabilities);
+    outer.versions.clone_from(&inner.versions);
+    outer.instructions.clone_from(&inner.instructions);
+    outer.cache = inner.cache.clone();
+    outer.extra_methods.clone_from(&inner.extra_methods);
+    outer.extensions.clone_from(&inner.extensions);
+    outer.show_info = inner.show_info;
+    outer
+}
+
+pub(crate) fn call<A: Added>(added: &A, call: Call) -> BoxFuture<'static, Reply> {
+    match call.known() {
+        Some(RequestMethod::ListTools) => added.clone().list(call),
+        Some(RequestMethod::CallTool) => match call.tool_name().and_then(|name| find(added, &name)) {
+            Some(tool) => added.clone().run(tool, call),
+            None => added.service().call(call),
+        },
+        _ => added.service().call(call),
+    }
+}
+
+pub(crate) fn required_scopes(added: &impl Added, method: &str, params: &Params) -> Option<Arc<[String]>> {
+    if RequestMethod::from_name(method) == Some(RequestMethod::CallTool)
+        && let Some(tool) = params.read_str("name").ok()?.and_then(|name| find(added, &name))
+    {
+        let (method, params) = added.target(tool, params)?;
+        return added.service().required_scopes(method.as_str(), &params);
+    }
+    added.service().required_scopes(method, params)
+}
+
+pub(crate) fn header_params(added: &impl Added, tool: &str) -> Option<Arc<[ParamHeader]>> {
+    match find(added, tool) {
+        Some(_) => None,
+        None => added.service().header_params(tool),
+    }
+}
+
+/// The added tool of a name.
+fn find(added: &impl Added, name: &str) -> Option<&'static str> {
+    let tool = added.names().iter().find(|tool| **tool == name)?;
+    added.is_active(&added.service().describe()).then_some(tool)
+}
+
+/// The tools of the service, with the added ones in front. A tool of the service with the name of an added one is hidden.
+async fn listed<A: Added>(added: A, call: Call) -> Reply {
+    let about = added.service().describe();
+    if !added.is_active(&about) {
+        return added.service().call(call).await;
+    }
+    let own = added.tools();
+    if about.capabilities.tools.is_none() {
+        return Reply::Complete(encoded(&call, own, Vec::new()));
+    }
+    let is_first = matches!(call.params.read_str("cursor"), Ok(None));
+    let names = added.names();
+    let shown = |name: &str, tool: Params| (!names.contains(&name)).then_some(tool);
+    let reply = list::map(added.service().clone(), call.clone(), TOOLS, shown).await;
+    match reply {
+        Reply::Complete(body) if is_first => Reply::Complete(in_front(&call, own, body)),
+        reply => reply,
+    }
+}
+
+fn in_front(call: &Call, own: Vec<Tool>, body: ResultBody) -> ResultBody {
+    let merged = || {
+        let page = Params::from_text(body.members()).ok()?;
+        let items: Vec<RawJson> = page.get(TOOLS.member)?.parse().ok()?;
+        let all = Params::from_text(encoded(call, own, items).members()).ok()?.get(TOOLS.member)?;
+        Some(page.with(TOOLS.member, &all).ok()?.text().clone())
+    };
+    match merged() {
+        Some(members) => body.with_members(&members),
+        None => body,
+    }
+}
+
+/// A list of tools in the revision of a call, and of definitions that are in it already.
+pub(crate) fn encoded(call: &Call, tools: Vec<Tool>, more: Vec<RawJson>) -> ResultBody {
+    let body = call.revision.encode(ListToolsResult::new(tools)).cacheable();
+    let merged = || {
+        let page = Params::from_text(body.members()).ok()?;
+        let mut items: Vec<RawJson> = page.get(TOOLS.member)?.parse().ok()?;
+        items.extend(more);
+        let items = JsonText::from(&RawJson::new(&items).ok()?);
+        Some(page.with(TOOLS.member, &items).ok()?.text().clone())
+    };
+    match merged() {
+        Some(members) => body.with_members(&members),
+        None => body,
+    }
+}
+
+/// The arguments of an added tool.
+///
+/// # Errors
+/// The reply to a call whose arguments are not an object.
+pub(crate) fn arguments(call: &Call) -> Result<Params, Reply> {
+    Params::from_text(call.arguments()).map_err(|fault| wrong(call, format!("`arguments`: {fault}")))
+}
+
+/// A string among the arguments.
+///
+/// # Errors
+/// The reply to a call where it is missing or something else.
+pub(crate) fn required<'a>(call: &Call, arguments: &'a Params, key: &str) -> Result<Cow<'a, str>, Reply> {
+    match arguments.read_str(key) {
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err(wrong(call, format!("argument `{key}` is missing (required)"))),
+        Err(_) => Err(wrong(call, format!("argument `{key}`: expected a string"))),
+    }
+}
+
+/// The reply to a call with wrong arguments.
+pub(crate) fn wrong(call: &Call, what: String) -> Reply {
+    match call.revision.wrong_arguments_are_results() {
+        true => Reply::tool_error(call, what),
+        false => RpcError::invalid_params(what).into(),
+    }
+}
+
+/// The parameters of a request that an added tool leads to: those of the call, with other members in place of the name and
+/// the arguments. So metadata, answers and the state of earlier rounds are passed on.
+pub(crate) fn inside<const N: usize>(params: &Params, members: [(&str, Option<JsonText>); N]) -> Option<Params> {
+    let mut inside = params.without("name").ok()?.without("arguments").ok()?;
+    for (key, value) in members {
+        if let Some(value) = value {
+            inside = inside.with(key, &value).ok()?;
+        }
+    }
+    Some(inside)
+}
+
+/// The call of another method.
+pub(crate) fn redirected(call: &Call, method: RequestMethod, params: Params) -> Call {
+    let mut inside = call.with_params(params);
+    inside.method = method.as_str().into();
+    inside
+}
+
+/// The reply of an added tool: an error that the model can correct is a failed tool.
+pub(crate) fn reply(call: &Call, reply: Reply, result: impl FnOnce(&JsonText) -> Option<CallToolResult>) -> Reply {
+    match reply {
+        Reply::Complete(body) => match result(&body.text()) {
+            Some(result) => Reply::Complete(call.revision.encode(result)),
+            None => RpcError::internal("the result of the server cannot be read").into(),
+        },
+        other => for_model(call, other),
+    }
+}
+
+/// The reply with an error that the model can correct as a failed tool.
+pub(crate) fn for_model(call: &Call, reply: Reply) -> Reply {
+    match reply {
+        Reply::Error(error) if matches!(error.code, code::INVALID_PARAMS | code::RESOURCE_NOT_FOUND) => {
+            Reply::tool_error(call, error.message)
+        }
+        other => other,
+    }
+}
+
+/// Whether a call is to run as a task, which added tools do not.
+pub(crate) fn refuse_task(call: &Call, tool: &str) -> Option<Reply> {
+    let refused = || RpcError::new(code::METHOD_NOT_FOUND, format!("the tool `{tool}` cannot run as a task")).into();
+    (call.revision.has_core_tasks() && call.params.has("task")).then(refused)
+}

@@ -1,0 +1,198 @@
+//! Prompts for hosts that know only tools.
+
+use std::{fmt, sync::Arc};
+
+use couplet_core::{
+    BoxFuture, Call, Description, IntoService, JsonText, Reply, Service, Wrap, http::headers::ParamHeader,
+    message::Params,
+};
+use couplet_types::{
+    CallToolResult, ContentBlock, GetPromptResult, Map, PromptMessage, RawJson, RequestMethod, Role, Tool,
+    ToolAnnotations,
+};
+use serde_json::json;
+
+use crate::{
+    added::{self, About, Added, inside, redirected},
+    list::{self, PROMPTS},
+};
+
+const LIST: &str = "list_prompts";
+const GET: &str = "get_prompt";
+
+/// A service whose prompts can be listed and requested with tools, for hosts that know only tools: `list_prompts` and
+/// `get_prompt`.
+///
+/// The tools obey the rules of the prompts. They are listed only if the service has prompts, in front of its own tools; a
+/// tool of the service with the same name is hidden. Each message of a prompt is a block of content, text with its role in
+/// front.
+///
+/// ```
+/// use couplet_core::IntoService;
+/// use couplet_server::{Server, prompt};
+/// use couplet_transform::PromptsAsTools;
+/// use serde_json::json;
+/// # couplet_testing::block_on(async {
+///
+/// let server: Server = Server::new("texts", "1.0.0").prompt(prompt("greet", || "Say hello."));
+/// let service = PromptsAsTools::new(server).into_service();
+///
+/// let client = couplet_client::Client::new("test", "1.0.0").connect(service).await?;
+/// assert!(client.call("list_prompts", ()).await?.text().contains("greet"));
+/// assert_eq!(client.call("get_prompt", json!({ "name": "greet" })).await?.text(), "user: Say hello.");
+/// # Ok::<(), couplet_core::Error>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct PromptsAsTools {
+    service: Arc<dyn Service>,
+    about: About,
+}
+
+impl PromptsAsTools {
+    /// Wraps a service.
+    #[track_caller]
+    pub fn new(service: impl IntoService) -> Self {
+        Self { service: service.into_service(), about: About::default() }
+    }
+
+    async fn list_prompts(self, call: Call) -> Reply {
+        if let Some(refused) = added::refuse_task(&call, LIST) {
+            return refused;
+        }
+        let arguments = match added::arguments(&call) {
+            Ok(arguments) => arguments,
+            Err(reply) => return reply,
+        };
+        let Ok(cursor) = arguments.read_str("cursor") else {
+            return added::wrong(&call, "argument `cursor`: expected a string".to_owned());
+        };
+        let page = match list::page(&self.service, &call, PROMPTS, cursor.as_deref()).await {
+            Ok(page) => page,
+            Err(reply) => return added::for_model(&call, reply),
+        };
+        let mut result: Map<RawJson> = Map::new();
+        result.insert(PROMPTS.member, RawJson::new(&page.items).unwrap_or_default());
+        if let Some(next) = page.next {
+            result.insert("nextCursor", RawJson::new(&next).unwrap_or_default());
+        }
+        let text = RawJson::new(&result).map(|text| text.get().to_owned()).unwrap_or_default();
+        Reply::Complete(call.revision.encode(CallToolResult::text(text)))
+    }
+
+    async fn get_prompt(self, call: Call) -> Reply {
+        if let Some(refused) = added::refuse_task(&call, GET) {
+            return refused;
+        }
+        let name = added::arguments(&call).and_then(|all| added::required(&call, &all, "name").map(|_| ()));
+        if let Err(reply) = name {
+            return reply;
+        }
+        let Some((method, params)) = self.target(GET, &call.params) else {
+            return added::wrong(&call, "the arguments cannot be read".to_owned());
+        };
+        let reply = self.service.call(redirected(&call, method, params)).await;
+        added::reply(&call, reply, |text| {
+            let prompt: GetPromptResult = text.parse().ok()?;
+            Some(CallToolResult::new(prompt.messages.into_iter().map(block).collect()))
+        })
+    }
+}
+
+/// A message as a tool returns it.
+fn block(message: PromptMessage) -> ContentBlock {
+    let role = match message.role {
+        Role::Assistant => "assistant",
+        _ => "user",
+    };
+    match message.content.as_text() {
+        Some(text) => ContentBlock::text(format!("{role}: {text}")),
+        None => message.content,
+    }
+}
+
+impl Added for PromptsAsTools {
+    fn service(&self) -> &Arc<dyn Service> {
+        &self.service
+    }
+
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        &[LIST, GET]
+    }
+
+    fn is_active(&self, about: &Description) -> bool {
+        about.capabilities.prompts.is_some()
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let reads = || ToolAnnotations::new().read_only_hint(true).idempotent_hint(true);
+        let cursor =
+            json!({ "type": "string", "description": "The `nextCursor` of the page before, if there is one." });
+        let arguments = json!({
+            "type": "object",
+            "description": "The arguments of the prompt, as `list_prompts` describes them.",
+            "additionalProperties": { "type": "string" }
+        });
+        let name = json!({ "type": "string", "description": "The name of a prompt." });
+        let properties = json!({ "name": name, "arguments": arguments });
+        vec![
+            Tool::new(LIST, json!({ "type": "object", "properties": { "cursor": cursor } }))
+                .title("List prompts")
+                .description("Lists the prompts that `get_prompt` returns, with their arguments.")
+                .annotations(reads().open_world_hint(false)),
+            Tool::new(GET, json!({ "type": "object", "properties": properties, "required": ["name"] }))
+                .title("Get a prompt")
+                .description("Returns the messages of a prompt.")
+                .annotations(reads()),
+        ]
+    }
+
+    fn run(self, tool: &str, call: Call) -> BoxFuture<'static, Reply> {
+        match tool {
+            LIST => Box::pin(self.list_prompts(call)),
+            _ => Box::pin(self.get_prompt(call)),
+        }
+    }
+
+    fn target(&self, tool: &str, params: &Params) -> Option<(RequestMethod, Params)> {
+        if tool != GET {
+            return None;
+        }
+        let arguments = Params::from_text(params.get("arguments")?).ok()?;
+        let name = JsonText::string(&arguments.read_str("name").ok()??);
+        let members = [("name", Some(name)), ("arguments", arguments.get("arguments"))];
+        Some((RequestMethod::GetPrompt, inside(params, members)?))
+    }
+}
+
+impl Wrap for PromptsAsTools {
+    fn inner(&self) -> &Arc<dyn Service> {
+        &self.service
+    }
+
+    fn describe(&self) -> Arc<Description> {
+        added::describe(self)
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+        added::call(self, call)
+    }
+
+    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        added::header_params(self, tool)
+    }
+
+    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
+        added::required_scopes(self, method, params)
+    }
+}
+
+impl fmt::Debug for PromptsAsTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PromptsAsTools").field("service", &self.service).finish_non_exhaustive()
+    }
+}

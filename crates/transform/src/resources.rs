@@ -1,0 +1,215 @@
+//! Resources for hosts that know only tools.
+
+use std::{fmt, sync::Arc};
+
+use couplet_core::{
+    BoxFuture, Call, Description, IntoService, JsonText, Reply, Service, Wrap, http::headers::ParamHeader,
+    message::Params,
+};
+use couplet_types::{
+    CallToolResult, ContentBlock, Map, RawJson, ReadResourceResult, RequestMethod, ResourceContents, Tool,
+    ToolAnnotations,
+};
+use serde_json::json;
+
+use crate::{
+    added::{self, About, Added, inside, redirected},
+    list::{self, RESOURCES, TEMPLATES},
+};
+
+const LIST: &str = "list_resources";
+const READ: &str = "read_resource";
+
+/// A service whose resources can be listed and read with tools, for hosts that know only tools: `list_resources` and
+/// `read_resource`.
+///
+/// The tools obey the rules of the resources: scopes, visibility, elicitation. They are listed only if the service has
+/// resources, in front of its own tools; a tool of the service with the same name is hidden.
+///
+/// ```
+/// use couplet_core::IntoService;
+/// use couplet_server::{Server, resource};
+/// use couplet_transform::ResourcesAsTools;
+/// use serde_json::json;
+/// # couplet_testing::block_on(async {
+///
+/// let server: Server = Server::new("menu", "1.0.0").resource(resource("menu://today", || "soup"));
+/// let service = ResourcesAsTools::new(server).into_service();
+///
+/// let client = couplet_client::Client::new("test", "1.0.0").connect(service).await?;
+/// assert!(client.call("list_resources", ()).await?.text().contains("menu://today"));
+/// assert_eq!(client.call("read_resource", json!({ "uri": "menu://today" })).await?.text(), "soup");
+/// # Ok::<(), couplet_core::Error>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct ResourcesAsTools {
+    service: Arc<dyn Service>,
+    about: About,
+}
+
+impl ResourcesAsTools {
+    /// Wraps a service.
+    #[track_caller]
+    pub fn new(service: impl IntoService) -> Self {
+        Self { service: service.into_service(), about: About::default() }
+    }
+
+    /// One page of resources, then those of templates.
+    async fn list_resources(self, call: Call) -> Reply {
+        if let Some(refused) = added::refuse_task(&call, LIST) {
+            return refused;
+        }
+        let arguments = match added::arguments(&call) {
+            Ok(arguments) => arguments,
+            Err(reply) => return reply,
+        };
+        let Ok(cursor) = arguments.read_str("cursor") else {
+            return added::wrong(&call, "argument `cursor`: expected a string".to_owned());
+        };
+        match self.pages(&call, cursor.as_deref()).await {
+            Ok(text) => Reply::Complete(call.revision.encode(CallToolResult::text(text))),
+            Err(reply) => added::for_model(&call, reply),
+        }
+    }
+
+    async fn pages(&self, call: &Call, cursor: Option<&str>) -> Result<String, Reply> {
+        let unknown = || added::wrong(call, "argument `cursor`: expected a `nextCursor` of this tool".to_owned());
+        let mut result: Map<RawJson> = Map::new();
+        let mut next = None;
+        let templates_from = match cursor.map(|cursor| cursor.split_once(':').ok_or_else(unknown)).transpose()? {
+            Some(("templates", cursor)) => Some(Some(cursor).filter(|cursor| !cursor.is_empty())),
+            Some(("resources", _)) | None => {
+                let from = cursor.and_then(|cursor| cursor.strip_prefix("resources:"));
+                let page = list::page(&self.service, call, RESOURCES, from).await?;
+                insert(&mut result, RESOURCES.member, &page.items);
+                next = page.next.map(|cursor| format!("resources:{cursor}"));
+                next.is_none().then_some(None)
+            }
+            Some(_) => return Err(unknown()),
+        };
+        if let Some(from) = templates_from {
+            let page = list::page(&self.service, call, TEMPLATES, from).await?;
+            insert(&mut result, TEMPLATES.member, &page.items);
+            next = page.next.map(|cursor| format!("templates:{cursor}"));
+        }
+        if let Some(next) = next {
+            insert(&mut result, "nextCursor", &next);
+        }
+        Ok(RawJson::new(&result).map(|text| text.get().to_owned()).unwrap_or_default())
+    }
+
+    async fn read_resource(self, call: Call) -> Reply {
+        if let Some(refused) = added::refuse_task(&call, READ) {
+            return refused;
+        }
+        let uri = added::arguments(&call).and_then(|all| added::required(&call, &all, "uri").map(|_| ()));
+        if let Err(reply) = uri {
+            return reply;
+        }
+        let Some((method, params)) = self.target(READ, &call.params) else {
+            return added::wrong(&call, "the arguments cannot be read".to_owned());
+        };
+        let reply = self.service.call(redirected(&call, method, params)).await;
+        added::reply(&call, reply, |text| {
+            let read: ReadResourceResult = text.parse().ok()?;
+            Some(CallToolResult::new(read.contents.into_iter().map(block).collect()))
+        })
+    }
+}
+
+fn insert(result: &mut Map<RawJson>, key: &str, value: &impl serde::Serialize) {
+    if let Ok(value) = RawJson::new(value) {
+        result.insert(key, value);
+    }
+}
+
+/// The content of a resource as a tool returns it: text, images and audio as such, other bytes embedded.
+fn block(contents: ResourceContents) -> ContentBlock {
+    let kind = contents.mime_type.as_deref().unwrap_or_default();
+    match (contents.as_text(), contents.as_blob()) {
+        (Some(text), _) => ContentBlock::text(text),
+        (_, Some(data)) if kind.starts_with("image/") => ContentBlock::image(data, kind),
+        (_, Some(data)) if kind.starts_with("audio/") => ContentBlock::audio(data, kind),
+        _ => ContentBlock::resource(contents),
+    }
+}
+
+impl Added for ResourcesAsTools {
+    fn service(&self) -> &Arc<dyn Service> {
+        &self.service
+    }
+
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        &[LIST, READ]
+    }
+
+    fn is_active(&self, about: &Description) -> bool {
+        about.capabilities.resources.is_some()
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let reads = || ToolAnnotations::new().read_only_hint(true).idempotent_hint(true);
+        let cursor =
+            json!({ "type": "string", "description": "The `nextCursor` of the page before, if there is one." });
+        let uri = json!({ "type": "string", "description": "The URI of a resource, or one made from a URI template." });
+        vec![
+            Tool::new(LIST, json!({ "type": "object", "properties": { "cursor": cursor } }))
+                .title("List resources")
+                .description("Lists the resources that `read_resource` reads, and the URI templates for others.")
+                .annotations(reads().open_world_hint(false)),
+            Tool::new(READ, json!({ "type": "object", "properties": { "uri": uri }, "required": ["uri"] }))
+                .title("Read a resource")
+                .description("Reads a resource by its URI.")
+                .annotations(reads()),
+        ]
+    }
+
+    fn run(self, tool: &str, call: Call) -> BoxFuture<'static, Reply> {
+        match tool {
+            LIST => Box::pin(self.list_resources(call)),
+            _ => Box::pin(self.read_resource(call)),
+        }
+    }
+
+    fn target(&self, tool: &str, params: &Params) -> Option<(RequestMethod, Params)> {
+        if tool != READ {
+            return None;
+        }
+        let arguments = Params::from_text(params.get("arguments")?).ok()?;
+        let uri = JsonText::string(&arguments.read_str("uri").ok()??);
+        Some((RequestMethod::ReadResource, inside(params, [("uri", Some(uri))])?))
+    }
+}
+
+impl Wrap for ResourcesAsTools {
+    fn inner(&self) -> &Arc<dyn Service> {
+        &self.service
+    }
+
+    fn describe(&self) -> Arc<Description> {
+        added::describe(self)
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+        added::call(self, call)
+    }
+
+    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        added::header_params(self, tool)
+    }
+
+    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
+        added::required_scopes(self, method, params)
+    }
+}
+
+impl fmt::Debug for ResourcesAsTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResourcesAsTools").field("service", &self.service).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,290 @@
+//! Many tools behind a search.
+
+mod index;
+mod words;
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex},
+};
+
+use couplet_core::{
+    BoxFuture, Call, Description, IntoService, JsonText, Reply, Service, Wrap, http::headers::ParamHeader,
+    message::Params, sync::lock,
+};
+use couplet_types::{CallToolResult, Map, RawJson, RequestMethod, Tool, ToolAnnotations};
+use serde_json::json;
+
+use self::index::Index;
+use crate::{
+    added::{self, About, Added, inside, redirected},
+    list::{self, TOOLS},
+};
+
+const SEARCH: &str = "search_tools";
+const CALL: &str = "call_tool";
+
+/// The number of tools that a search returns, unless the caller or the server sets another one.
+const LIMIT: usize = 10;
+
+/// The maximum number of tools that a search returns.
+const MAX_LIMIT: usize = 50;
+
+/// The number of indexes that are cached: lists differ between revisions, and may differ between callers.
+const CATALOGS: usize = 8;
+
+/// A service whose tools are found with a search, so that a model does not read all definitions: clients see the tools
+/// `search_tools` and `call_tool`, and those that are [always listed](ToolSearch::always).
+///
+/// `search_tools` ranks the tools that the caller may see by the words of a query (BM25, over names, titles, descriptions and
+/// argument names), and returns definitions with their schemas. `call_tool` calls one of them; scopes, policies, elicitation
+/// and progress are those of the called tool. All tools can still be called by their own names; in 2025-11-25 that is the way
+/// to run one as a task, because the client decides it there.
+///
+/// The list of tools is requested with each search, as the caller, and indexed again only if it has changed. A call needs
+/// no list.
+///
+/// ```
+/// use couplet_core::IntoService;
+/// use couplet_server::{Server, tool};
+/// use couplet_transform::ToolSearch;
+/// use serde_json::json;
+/// # couplet_testing::block_on(async {
+///
+/// let server: Server = Server::new("shop", "1.0.0")
+///     .tool(tool("find_books", || "3 books").description("Searches the catalog."))
+///     .tool(tool("cancel_order", || "cancelled").description("Cancels an order."));
+/// let service = ToolSearch::new(server).into_service();
+///
+/// let client = couplet_client::Client::new("test", "1.0.0").connect(service).await?;
+/// let found = client.call("search_tools", json!({ "query": "order" })).await?.text();
+/// assert!(found.contains("cancel_order") && !found.contains("find_books"));
+/// assert_eq!(client.call("call_tool", json!({ "name": "cancel_order" })).await?.text(), "cancelled");
+/// # Ok::<(), couplet_core::Error>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct ToolSearch {
+    service: Arc<dyn Service>,
+    about: About,
+    limit: usize,
+    always: Arc<[String]>,
+    catalogs: Arc<Mutex<VecDeque<Arc<Catalog>>>>,
+}
+
+/// A list of tools with its index.
+struct Catalog {
+    tools: Vec<RawJson>,
+    index: Index,
+}
+
+impl ToolSearch {
+    /// Wraps a service.
+    #[track_caller]
+    pub fn new(service: impl IntoService) -> Self {
+        let (about, catalogs) = (About::default(), Arc::default());
+        Self { service: service.into_service(), about, limit: LIMIT, always: Arc::default(), catalogs }
+    }
+
+    /// Sets the number of tools that a search returns (default: 10, at most 50).
+    #[must_use]
+    pub fn limit(mut self, tools: usize) -> Self {
+        self.limit = tools.clamp(1, MAX_LIMIT);
+        self
+    }
+
+    /// Sets the tools that are always listed, by their names.
+    #[must_use]
+    pub fn always(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.always = tools.into_iter().map(Into::into).collect();
+        self
+    }
+
+    async fn listed(self, call: Call) -> Reply {
+        if call.params.get("cursor").is_some_and(|cursor| cursor.as_str() != "null") {
+            return couplet_types::RpcError::invalid_params("`cursor` is not one of this list").into();
+        }
+        let about = self.service.describe();
+        if !self.is_active(&about) {
+            return self.service.call(call).await;
+        }
+        let mut listed = Vec::new();
+        if !self.always.is_empty() {
+            listed = match list::all(&self.service, &call, TOOLS).await {
+                Ok(tools) => tools,
+                Err(reply) => return reply,
+            };
+            let is_listed = |name: &str| self.always.iter().any(|own| own == name) && !self.names().contains(&name);
+            listed.retain(|tool| name(tool).is_some_and(|name| is_listed(&name)));
+        }
+        let body = added::encoded(&call, self.tools(), listed);
+        // The tools of the service may depend on the caller.
+        Reply::Complete(if self.always.is_empty() { body } else { body.private() })
+    }
+
+    async fn search(self, call: Call) -> Reply {
+        if let Some(refused) = added::refuse_task(&call, SEARCH) {
+            return refused;
+        }
+        let arguments = match added::arguments(&call) {
+            Ok(arguments) => arguments,
+            Err(reply) => return reply,
+        };
+        let query = match added::required(&call, &arguments, "query") {
+            Ok(query) => query,
+            Err(reply) => return reply,
+        };
+        let Ok(limit) = arguments.read_opt::<usize>("limit") else {
+            return added::wrong(&call, format!("argument `limit`: expected an integer from 1 to {MAX_LIMIT}"));
+        };
+        let catalog = match list::all(&self.service, &call, TOOLS).await {
+            Ok(tools) => self.catalog(tools),
+            Err(reply) => return added::for_model(&call, reply),
+        };
+        let found = catalog.index.search(&query);
+        let limit = limit.unwrap_or(self.limit).clamp(1, MAX_LIMIT);
+        let tools: Vec<RawJson> = found.iter().take(limit).filter_map(|at| brief(catalog.tools.get(*at)?)).collect();
+        let text = match RawJson::new(&json!({ "tools": tools, "matches": found.len() })) {
+            Ok(text) if !tools.is_empty() => text.get().to_owned(),
+            _ => "No tool matches. Use other words.".to_owned(),
+        };
+        Reply::Complete(call.revision.encode(CallToolResult::text(text)))
+    }
+
+    async fn forward(self, call: Call) -> Reply {
+        if let Some(refused) = added::refuse_task(&call, CALL) {
+            return refused;
+        }
+        let name = added::arguments(&call).and_then(|all| added::required(&call, &all, "name").map(|_| ()));
+        if let Err(reply) = name {
+            return reply;
+        }
+        let Some((method, params)) = self.target(CALL, &call.params) else {
+            return added::wrong(&call, "the arguments cannot be read".to_owned());
+        };
+        let reply = self.service.call(redirected(&call, method, params)).await;
+        added::for_model(&call, reply)
+    }
+
+    /// The index of a list of tools.
+    fn catalog(&self, tools: Vec<RawJson>) -> Arc<Catalog> {
+        if let Some(known) = lock(&self.catalogs).iter().find(|known| known.tools == tools) {
+            return known.clone();
+        }
+        let index = Index::new(&tools);
+        let catalog = Arc::new(Catalog { tools, index });
+        let mut catalogs = lock(&self.catalogs);
+        catalogs.push_front(catalog.clone());
+        catalogs.truncate(CATALOGS);
+        catalog
+    }
+}
+
+fn name(tool: &RawJson) -> Option<String> {
+    tool.parse::<Map<RawJson>>().ok()?.get("name")?.parse().ok()
+}
+
+/// The definition without members that a model does not need.
+fn brief(tool: &RawJson) -> Option<RawJson> {
+    let mut tool: Map<RawJson> = tool.parse().ok()?;
+    for key in ["icons", "_meta", "execution"] {
+        tool.remove(key);
+    }
+    RawJson::new(&tool).ok()
+}
+
+impl Added for ToolSearch {
+    fn service(&self) -> &Arc<dyn Service> {
+        &self.service
+    }
+
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        &[SEARCH, CALL]
+    }
+
+    fn is_active(&self, about: &Description) -> bool {
+        about.capabilities.tools.is_some()
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let query = json!({ "type": "string", "description": "Words for the task, such as `create calendar event`." });
+        let limit = json!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": self.limit });
+        let search = json!({
+            "type": "object", "properties": { "query": query, "limit": limit }, "required": ["query"]
+        });
+        let name = json!({ "type": "string", "description": "The name of a tool, as `search_tools` returns it." });
+        let arguments =
+            json!({ "type": "object", "description": "The arguments, as the tool's `inputSchema` wants them." });
+        let call = json!({
+            "type": "object", "properties": { "name": name, "arguments": arguments }, "required": ["name"]
+        });
+        let searches = ToolAnnotations::new().read_only_hint(true).idempotent_hint(true).open_world_hint(false);
+        let calls = ToolAnnotations::new().read_only_hint(false).destructive_hint(true).open_world_hint(true);
+        let call = Tool::new(CALL, call)
+            .title("Call a tool")
+            .description("Calls a tool that `search_tools` has found.")
+            .annotations(calls);
+        let search = Tool::new(SEARCH, search)
+            .title("Search tools")
+            .description(
+                "Finds tools for a task by words, and returns their definitions. Most tools of this server are not \
+                 listed: search for them before you conclude that there is none.",
+            )
+            .annotations(searches);
+        vec![search, call]
+    }
+
+    fn list(self, call: Call) -> BoxFuture<'static, Reply> {
+        Box::pin(self.listed(call))
+    }
+
+    fn run(self, tool: &str, call: Call) -> BoxFuture<'static, Reply> {
+        match tool {
+            SEARCH => Box::pin(self.search(call)),
+            _ => Box::pin(self.forward(call)),
+        }
+    }
+
+    fn target(&self, tool: &str, params: &Params) -> Option<(RequestMethod, Params)> {
+        if tool != CALL {
+            return None;
+        }
+        let arguments = Params::from_text(params.get("arguments")?).ok()?;
+        let name = JsonText::string(&arguments.read_str("name").ok()??);
+        let members = [("name", Some(name)), ("arguments", arguments.get("arguments"))];
+        Some((RequestMethod::CallTool, inside(params, members)?))
+    }
+}
+
+impl Wrap for ToolSearch {
+    fn inner(&self) -> &Arc<dyn Service> {
+        &self.service
+    }
+
+    fn describe(&self) -> Arc<Description> {
+        added::describe(self)
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+        added::call(self, call)
+    }
+
+    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        added::header_params(self, tool)
+    }
+
+    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
+        added::required_scopes(self, method, params)
+    }
+}
+
+impl fmt::Debug for ToolSearch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolSearch").field("service", &self.service).finish_non_exhaustive()
+    }
+}
