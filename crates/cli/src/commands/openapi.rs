@@ -172,7 +172,9 @@ async fn list(service: Arc<dyn Service>, output: &Output) -> Result<(), Failure>
     output.print(text.trim_start_matches('\n'))?;
     let tools = offer.tools.len();
     if tools > MOST_TOOLS && !output.json {
-        output.note(&format!("{tools} tools are more than some hosts accept ({MOST_TOOLS}) and models choose well among"));
+        output.note(&format!(
+            "{tools} tools are more than some hosts accept ({MOST_TOOLS}) and models choose well among"
+        ));
         output.note("select some with --include or --exclude: tag:T, method:M, path:P, name:N");
     }
     client.close().await?;
