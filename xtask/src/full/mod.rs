@@ -11,6 +11,7 @@ mod gateway;
 mod minimal;
 mod msrv;
 mod mutants;
+mod openapi;
 mod package;
 mod published;
 mod scratch;
@@ -35,6 +36,7 @@ const STEPS: &[Step] = &[
     ("semver", semver::run),
     ("features", features::run),
     ("gateway", gateway::run),
+    ("openapi", openapi::run),
     ("mutants", mutants::run),
 ];
 

@@ -48,6 +48,16 @@ const BEHIND: &str = "behind";
 /// The name of what is run through `couplet gateway`.
 const GATEWAY: &str = "gateway";
 
+/// Installs an SDK for Python that `interop/` has; returns its interpreter, or the reason why it cannot be had.
+pub(crate) fn python(name: &str) -> Result<Result<PathBuf, String>, Failure> {
+    let requirements = root().join("interop").join(name).join("requirements.txt");
+    match peer::venv(&target()?.join("interop").join(name), &requirements) {
+        Ok(python) => Ok(Ok(python)),
+        Err(peer::Missing::Skipped(why)) => Ok(Err(why)),
+        Err(peer::Missing::Broken(why)) => Err(why),
+    }
+}
+
 /// All peers, or those whose names have one of the arguments in them. The last line is for machines.
 pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
     let counts = suite(names)?;

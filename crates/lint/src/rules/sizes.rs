@@ -15,10 +15,10 @@ table! { Sizes:
         about "the server has more tools than some hosts pass to the model"
         why "Cursor used the first 40 of all servers together (bun913/mcp-testrail#6), Windsurf 50 (Zhwt/go-mcp-mysql#3), and models choose worse among many."
         fix "Combine tools, or let users select groups of tools when the server starts."
-    TOO_MANY = "tools-too-many" Error
-        about "the server has more tools than hosts accept"
-        why "VS Code refuses to send more than 128, of all servers together (microsoft/vscode-copilot-release#11653)."
-        fix "Combine tools, or let users select groups of tools when the server starts."
+    TOO_MANY = "tools-too-many" Warning
+        about "the server has more tools than some hosts accept"
+        why "VS Code refuses to send more than 128, of all servers together (microsoft/vscode-copilot-release#11653); hosts that load tools on demand accept more."
+        fix "Combine tools, let users select groups of tools when the server starts, or offer a search for tools."
     LIST = "list-large" Warning
         about "the tools take much of the model's context"
         why "They are sent with every request; above a tenth of the context Claude Code loads them only on demand (anthropics/claude-code#39106)."

