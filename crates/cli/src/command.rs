@@ -9,8 +9,8 @@ use couplet_serve::LogFormat;
 
 use crate::{
     commands::{
-        bench, call, complete, completions, demo, discover, doctor, gateway, inspect, lint, list, listen, lock, login,
-        new, openapi, pack, ping, prompt, read, repl, replay, run, tap, test, vocabulary, written,
+        bench, call, complete, completions, demo, discover, doctor, gateway, generate, inspect, lint, list, listen,
+        lock, login, new, openapi, pack, ping, prompt, read, repl, replay, run, tap, test, vocabulary, written,
     },
     exit::{self, Exit, Failure},
     help, logs,
@@ -87,6 +87,9 @@ enum Command {
     /// Approve what a server offers, for --locked
     #[command(after_help = help::LOCK)]
     Lock(lock::Args),
+    /// Generate a typed client in Rust, TypeScript or Python
+    #[command(after_help = help::GENERATE)]
+    Generate(generate::Args),
     /// Create a server project in Rust
     #[command(after_help = help::NEW)]
     New(new::Args),
@@ -207,6 +210,7 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Replay(args) => replay::run(args, output),
         Command::Bench(args) => wait(bench::run(args, output)),
         Command::Lock(args) => wait(lock::run(args, output)),
+        Command::Generate(args) => wait(generate::run(args, output)),
         Command::New(args) => new::run(&args, output),
         Command::Login(args) => wait(login::log_in(args, output)),
         Command::Logout(args) => wait(login::log_out(args, output)),

@@ -155,6 +155,18 @@ Examples:
   couplet bench https://example.com/mcp echo text=hello --rate 100,1000
   couplet bench server.py --ping --in-flight 16 --svg latency.svg";
 
+pub(crate) const GENERATE: &str = "\
+The client has a function for each tool, with types from its schemas, and for
+each prompt and resource template. Nothing that the server says becomes code.
+
+The same definitions give the same text, so that --check finds changes in CI.
+In a directory, the file is named after the server.
+
+Examples:
+  couplet generate rust \"node server.js\" --out src/weather.rs
+  couplet generate typescript https://example.com/mcp --out src/ --tests
+  couplet generate python server.py --out weather.py --check";
+
 pub(crate) const NEW: &str = "\
 Examples:
   couplet new my-server";

@@ -4,14 +4,16 @@ use std::{fmt, future::IntoFuture, time::Duration};
 
 use couplet_core::{BoxFuture, Dialect, Error, ErrorKind, Outcome, Project, RequestOptions, idempotency};
 use couplet_types::{
-    Complete, Completion, CompletionContext, HasMeta, Map, Meta, ProgressParams, RawJson, Request, from_json,
+    CallTool, Complete, Completion, CompletionContext, HasMeta, Map, Meta, ProgressParams, RawJson, Request, from_json,
 };
+use serde::de::DeserializeOwned;
 
 use crate::{
     client::Client,
     middleware,
     output_schemas::ExpectedOutput,
     pending::{Options, PendingRequest},
+    result::ToolResult,
     timeout::Timeouts,
     trace::RequestTrace,
 };
@@ -112,6 +114,40 @@ impl<R: Request, T> RequestBuilder<R, T> {
 
     fn timeouts_mut(&mut self) -> &mut Timeouts {
         &mut self.options.timeouts
+    }
+}
+
+impl RequestBuilder<CallTool, ToolResult> {
+    /// Turns the result of a tool that failed into an error, like [`ToolResult::into_result`].
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+    /// let log = client.call("build", ()).successful().await?.text();
+    /// # drop(log);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn successful(mut self) -> Self {
+        self.finish = |outcome| ToolResult::from(parsed::<CallTool>(outcome)?).into_result();
+        self
+    }
+
+    /// Deserializes the structured content, like [`ToolResult::structured`].
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+    /// use std::time::Duration;
+    ///
+    /// let call = client.call("weather", ()).structured::<serde_json::Value>();
+    /// let weather = call.timeout(Duration::from_secs(5)).await?;
+    /// # drop(weather);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn structured<T: DeserializeOwned>(self) -> RequestBuilder<CallTool, T> {
+        let Self { client, params, options, .. } = self;
+        let finish = |outcome| ToolResult::from(parsed::<CallTool>(outcome)?).structured();
+        RequestBuilder { client, params, options, finish }
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod discover;
 pub(crate) mod doctor;
 pub(crate) mod gateway;
+pub(crate) mod generate;
 pub(crate) mod inspect;
 pub(crate) mod lint;
 pub(crate) mod list;
