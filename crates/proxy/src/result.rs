@@ -6,14 +6,15 @@ use couplet_types::{
     Request, RequestMethod, RpcError, from_json,
 };
 
-/// The reply with a result of the server, verbatim if both sides use the same revision. `members` are those of the result,
+/// The reply with a result of the server, verbatim if it is the same in both revisions. `members` are those of the result,
 /// if it is an object.
 pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText, members: Option<&Params>) -> Reply {
     use RequestMethod as M;
     let to = call.revision;
     let Some(method) = call.known() else { return Reply::Complete(of_extension(&call.method, text)) };
     let verbatim = |method| verbatim(method, text, members);
-    if server.index() == to.index() {
+    let is_same = method == M::CallTool && members.is_some_and(|members| to.relays_tool_result(members));
+    if server.index() == to.index() || is_same {
         return Reply::Complete(verbatim(method));
     }
     let done = match method {

@@ -18,7 +18,7 @@ use couplet_types::{
 
 pub use self::ask::Ask;
 use super::revision::{Elicit, Revision, Structured};
-use crate::service::CacheHint;
+use crate::{message::Params, service::CacheHint};
 
 /// From this length on, a string is sent from its own buffer, and not copied into the message.
 const LONG: usize = 16 << 10;
@@ -407,6 +407,34 @@ impl Project for CallToolResult {
         let data = self.structured_content.as_ref().map_or(0, |data| data.get().len());
         // Escapes make a text a little longer.
         self.content.iter().map(block).map(|size| 64 + size + size / 16).sum::<usize>() + data + 64
+    }
+}
+
+impl Revision {
+    /// Returns whether the tool result with these members is the same in this revision, whichever it was made for, so that
+    /// it can be relayed without being parsed.
+    pub fn relays_tool_result(self, result: &Params) -> bool {
+        let revision = self.0;
+        if !(revision.titles && revision.icons && revision.audio && revision.resource_link) {
+            return false;
+        }
+        let Some(content) = result.get("content").filter(|content| content.as_bytes().starts_with(b"[")) else {
+            return false;
+        };
+        let is_empty = || content.as_bytes()[1..].trim_ascii_start().starts_with(b"]");
+        match result.get("structuredContent") {
+            None => true,
+            // Without content it becomes text.
+            Some(data) => !is_empty() && is_structured(revision.structured, data.as_bytes()),
+        }
+    }
+}
+
+fn is_structured(structured: Structured, data: &[u8]) -> bool {
+    match structured {
+        Structured::Never => false,
+        Structured::Objects => data.starts_with(b"{"),
+        Structured::Any => data != b"null",
     }
 }
 

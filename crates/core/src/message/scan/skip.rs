@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Fault, Scanner, plain};
+use super::{Fault, Scanner, plain::unquoted};
 
 impl Scanner<'_> {
     /// Passes a value that is known to be valid, and returns where it is.
@@ -46,7 +46,7 @@ impl Scanner<'_> {
     fn skip_string(&mut self) -> Result<(), Fault> {
         self.pos += 1;
         loop {
-            self.pos += plain(self.text.get(self.pos..).unwrap_or_default());
+            self.pos += unquoted(self.text.get(self.pos..).unwrap_or_default());
             match self.text.get(self.pos) {
                 Some(b'"') => {
                     self.pos += 1;

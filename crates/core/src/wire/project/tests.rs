@@ -7,6 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::JsonText;
 
 /// A mark for each revision, oldest first; later revisions are like the last one.
 type Marks = &'static str;
@@ -253,6 +254,35 @@ fn structured_content_becomes_text() {
             }
         }
     }
+}
+
+/// A tool result that is relayed is one that the projection does not change.
+#[test]
+fn relayed_tool_results() {
+    let text = json!({ "type": "text", "text": "t", "annotations": annotations(), "_meta": meta() });
+    let link = json!({ "type": "resource_link", "name": "n", "title": "T", "uri": "a:b", "icons": icons() });
+    let audio = json!({ "type": "audio", "data": "", "mimeType": "audio/ogg" });
+    for (content, data, marks) in [
+        (json!([text, link, audio]), None, FROM_11_25),
+        (json!([]), None, FROM_11_25),
+        (json!([text]), Some(json!({ "a": 1 })), FROM_11_25),
+        (json!([text]), Some(json!([1])), ONLY_2026),
+        (json!([]), Some(json!({ "a": 1 })), NEVER),
+    ] {
+        let mut full = json!({ "content": content, "isError": true });
+        if let Some(data) = &data {
+            full["structuredContent"] = data.clone();
+        }
+        let members = Params::from_text(JsonText::new(full.to_string()).unwrap()).unwrap();
+        for revision in revisions() {
+            assert_eq!(revision.relays_tool_result(&members), is_marked(marks, revision), "{full} {revision:?}");
+            if revision.relays_tool_result(&members) {
+                assert_eq!(projected::<CallToolResult>(&full, revision), full, "{revision:?}");
+            }
+        }
+    }
+    let without = Params::from_text(JsonText::new(r#"{"content":null}"#).unwrap()).unwrap();
+    assert!(!revisions().any(|revision| revision.relays_tool_result(&without)));
 }
 
 /// The answer of a client to a sampling request: only later revisions have several blocks, and tools.
