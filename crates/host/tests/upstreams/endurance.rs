@@ -37,8 +37,8 @@ const AT_ONCE: usize = 8;
 const WITH_CHILD: usize = 100;
 /// The growth of memory that counts as none: less than 1 KiB for each session of the full size.
 const GROWTH: usize = 16 << 20;
-/// The time in which connections of ended sessions are closed, with room for a slow machine.
-const SETTLE: Duration = Duration::from_secs(180);
+/// The time in which unused connections are closed: five minutes, with room for a slow machine.
+const SETTLE: Duration = Duration::from_secs(400);
 
 #[derive(Deserialize, JsonSchema)]
 struct Sure {
