@@ -116,7 +116,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        usage: "bench [gateway] [option..]",
+        usage: "bench [gateway|inspector] [option..]",
         what: "how fast it is, beside its peers; --quick, --only, --suite, --rounds, --write, --check, --record",
         run: bench::run,
     },

@@ -1,7 +1,7 @@
 // Views of MCP Apps: HTML of a server, in a frame of another origin.
 
 import { message } from "./mcp.js";
-import { badge, button, div, fill, h, para, QUIET, section, span } from "./dom.js";
+import { badge, button, div, fill, h, para, QUIET, section, span, ticks } from "./dom.js";
 import { bytes } from "./content.js";
 import { Raw } from "./json.js";
 
@@ -16,7 +16,7 @@ export function appView(context, session, tool, args, result) {
 	const log = h("div", { class: "app-log mono faint", role: "log" });
 	const body = div("");
 	const box = section(span("", "view ", h("code", null, uri)), body, log);
-	if (!frames) fill(body, para("faint", "Views are shown by `couplet inspect`, which has a second origin for them."));
+	if (!frames) fill(body, para("faint", ticks("Views are shown by `couplet inspect`, which has a second origin for them.")));
 	else open(session, uri, frames, args instanceof Raw ? JSON.parse(args.text) : args ?? {}, result, body, (text) => {
 		log.prepend(div("", text));
 		while (log.childElementCount > 20) log.lastElementChild?.remove();
@@ -110,7 +110,7 @@ class Bridge {
 
 	/** @param {any} params */
 	async callTool(params) {
-		const tool = this.session.tools.value.items.find((one) => one.name === params.name);
+		const tool = this.session.tool(params.name);
 		const visibility = tool?._meta?.ui?.visibility;
 		if (!tool || (Array.isArray(visibility) && !visibility.includes("app"))) throw new Error(`the tool \`${params.name}\` is not for views`);
 		this.note(`the view calls ${tool.name}`);

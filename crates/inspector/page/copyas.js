@@ -1,6 +1,6 @@
 // A request as something to run elsewhere: `couplet call`, curl, a Rust test.
 
-import { copy, menu } from "./dom.js";
+import { actions, copy } from "./dom.js";
 import { parse, pretty, tryParse, write } from "./json.js";
 import { REVISION } from "./mcp.js";
 
@@ -73,14 +73,10 @@ export function asRust(target, request) {
 
 /** A menu to copy a request. @param {Session} session @param {() => Asked} request */
 export function copyMenu(session, request) {
-	const select = menu({ "aria-label": "Copy the request", class: "quiet" }, ["copy as…", "couplet call", "curl", "Rust test", "JSON message"]);
-	select.addEventListener("change", () => {
-		const what = select.value;
-		select.selectedIndex = 0;
+	return actions("Copy the request", ["copy as…", "couplet call", "curl", "Rust test", "JSON message"], (what) => {
 		const target = session.info.value;
 		const one = request();
 		const text = what === "couplet call" ? asCouplet(target.target, one) : what === "curl" ? asCurl(target, one) : what === "Rust test" ? asRust(target, one) : body(one);
 		copy(text, `${what} copied`);
 	});
-	return select;
 }

@@ -27,6 +27,11 @@ class Diagram {
 			draw();
 		}, { passive: true });
 		new ResizeObserver(draw).observe(this.element);
+		// From there on, j and k step.
+		this.element.addEventListener("keydown", (event) => {
+			const entry = this.entries[Math.floor(this.element.scrollTop / rowHeight)];
+			if (event.key === "Enter" && entry) onOpen(entry);
+		});
 		this.svg.addEventListener("click", (event) => {
 			const row = /** @type {Element} */ (event.target).closest("[data-index]");
 			const entry = row && this.entries[Number(row.getAttribute("data-index"))];

@@ -49,6 +49,27 @@ export const menu = (props, options, value) => h("select", props, ...options.map
 	return h("option", { value: own, selected: own === value }, text);
 }));
 
+/** Lets arrow keys open a menu whose choice acts at once, instead of choosing. @template {HTMLSelectElement} T @param {T} select */
+export function opening(select) {
+	select.addEventListener("keydown", (event) => {
+		if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+		event.preventDefault();
+		select.showPicker();
+	});
+	return select;
+}
+
+/** Creates a menu of actions; the first option is its title. @param {string} label @param {string[]} options @param {(what: string) => void} run */
+export function actions(label, options, run) {
+	const select = opening(menu({ "aria-label": label, class: "quiet" }, options));
+	select.addEventListener("change", () => {
+		const what = select.value;
+		select.selectedIndex = 0;
+		run(what);
+	});
+	return select;
+}
+
 /** Creates a table. @param {Child[][]} rows @param {string[]} [head] */
 export function table(rows, head) {
 	const line = (/** @type {"td"|"th"} */ tag, /** @type {Child[]} */ cells) => h("tr", null, ...cells.map((cell) => h(tag, null, cell)));
@@ -102,6 +123,9 @@ export function badge(text, kind = "", title) {
 export function empty(what, ...how) {
 	return h("div", { class: "empty" }, h("p", { class: "empty-what" }, ticks(what)), how.length ? h("p", null, ...how.map((one) => (typeof one === "string" ? ticks(one) : one))) : null);
 }
+
+/** Creates a line with a field and its label. @param {string} label @param {HTMLElement} field */
+export const labelled = (label, field) => div("field-line", h("label", { for: field.id }, label), field);
 
 /** Creates a section with a small heading. @param {Child} title @param {...Child} children */
 export function section(title, ...children) {

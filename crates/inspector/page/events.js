@@ -172,8 +172,19 @@ function describe(entry, message) {
 		entry.status = "error";
 		entry.name = `${message.error.code ?? ""} ${message.error.message ?? ""}`.slice(0, 200);
 	} else {
-		entry.status = message.result?.isError === true ? "error" : message.result?.resultType === "input_required" ? "input" : "ok";
+		const { result } = message;
+		entry.status = result?.isError === true ? "error" : result?.resultType === "input_required" ? "input" : "ok";
+		entry.args = brief(result);
 	}
+}
+
+/** The beginning of a result: its text, what it asks for, or how many it lists. @param {any} result */
+function brief(result) {
+	const first = result?.content?.[0]?.text ?? result?.contents?.[0]?.text;
+	if (typeof first === "string") return first.slice(0, 120).replaceAll(/\s+/g, " ");
+	if (result?.inputRequests) return Object.values(result.inputRequests).map((one) => one?.method).join(" ");
+	const list = Object.entries(result ?? {}).find(([name, value]) => Array.isArray(value) && name !== "supportedVersions");
+	return list ? `${list[1].length} ${list[0]}` : typeof result?.status === "string" ? result.status : "";
 }
 
 /** @param {string} method @param {any} params */

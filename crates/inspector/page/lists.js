@@ -13,8 +13,10 @@ export function nameList(options) {
 	let shown = [];
 	let current = "";
 	const input = h("input", { type: "search", placeholder: options.placeholder, "aria-label": options.placeholder, class: "list-filter", spellcheck: false });
-	const open = (/** @type {number} */ i) => { if (shown[i] && !shown[i].group) options.onOpen(shown[i]); };
-	const list = new VirtualList({ rowHeight: 28, label: options.label, render: (row, i) => render(row, shown[i]), onOpen: open, onSelect: open });
+	const select = (/** @type {number} */ i) => { if (shown[i] && !shown[i].group) options.onOpen(shown[i]); };
+	// A click or ↵ goes on with the first field; ↓ and ↑ stay in the list.
+	const open = (/** @type {number} */ i) => openDetail(() => select(i));
+	const list = new VirtualList({ rowHeight: 28, label: options.label, render: (row, i) => render(row, shown[i]), onOpen: open, onSelect: select });
 	const none = div("list-none");
 	const apply = () => {
 		const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -53,6 +55,20 @@ export function nameList(options) {
 			list.select(shown.findIndex((item) => item.key === key && !item.group));
 		},
 	};
+}
+
+/** Opens a detail and goes to its first field, or to its button. @param {() => void} open */
+export function openDetail(open) {
+	const before = location.hash;
+	open();
+	if (location.hash === before) focusDetail();
+	else addEventListener("hashchange", focusDetail, { once: true });
+}
+
+function focusDetail() {
+	// A narrow page would open its keyboard.
+	if (innerWidth <= 720) return;
+	/** @type {HTMLElement|null} */ (document.querySelector(".main .form :is(input, textarea, select)") ?? document.querySelector(".main .actions .primary"))?.focus({ preventScroll: true });
 }
 
 /** @param {HTMLElement} row @param {Item|undefined} item */

@@ -2,6 +2,7 @@
 
 import { badge, fill, h, para, span } from "./dom.js";
 import { line } from "./format.js";
+import { openDetail } from "./lists.js";
 import { go } from "./router.js";
 import { settings } from "./settings.js";
 
@@ -63,7 +64,8 @@ export function openPalette(context, panels) {
 	const run = (/** @type {Command|undefined} */ command) => {
 		if (!command) return;
 		close();
-		command.run();
+		if (["tool", "prompt", "resource", "template"].includes(command.kind)) openDetail(command.run);
+		else command.run();
 	};
 	const draw = () => {
 		fill(list, ...shown.map((command, i) => h("div", { class: "palette-row", role: "option", id: `palette-${i}`, "aria-selected": String(i === at), onclick: () => run(command) },

@@ -57,7 +57,7 @@ export const comparePanel = {
 			tool = route.value.rest[0] ?? "tools/list";
 			fill(pick, ...names.map((one) => h("option", { selected: one === tool }, one)));
 			args.hidden = lists.includes(tool);
-			args.value = session.drafts.value[tool] ?? new Draft(session.tools.value.items.find((one) => one.name === tool)?.inputSchema).text;
+			args.value = session.drafts.value[tool] ?? new Draft(session.tool(tool)?.inputSchema).text;
 			columns = null;
 			fill(out, empty("Not run yet.", "Each revision has a connection of its own; what differs is marked."));
 		};

@@ -2,7 +2,7 @@
 
 import { message } from "./mcp.js";
 import { stream } from "./api.js";
-import { button, div, download, empty, fill, h, heading, para, QUIET, svg, table } from "./dom.js";
+import { button, div, download, empty, fill, h, heading, labelled, para, QUIET, span, svg, table } from "./dom.js";
 import { exportSvg } from "./diagrams.js";
 import { Draft } from "./draft.js";
 import { duration } from "./format.js";
@@ -29,7 +29,7 @@ export const loadPanel = {
 			if (name === tool) return;
 			tool = name;
 			fill(pick, h("option", { value: "" }, "choose a tool"), ...session.tools.value.items.map((one) => h("option", { selected: one.name === name }, one.name)));
-			args.value = session.drafts.value[name] ?? new Draft(session.tools.value.items.find((one) => one.name === name)?.inputSchema).text;
+			args.value = session.drafts.value[name] ?? new Draft(session.tool(name)?.inputSchema).text;
 		};
 		const number = (/** @type {string} */ id, /** @type {number} */ value) => h("input", { id, type: "number", min: "1", value: String(value), class: "short" });
 		const together = number("load-c", 4);
@@ -55,8 +55,7 @@ export const loadPanel = {
 			start.textContent = "Start";
 		};
 		const start = button("Start", run, { class: "primary", title: "Ctrl+↵" });
-		const line = (/** @type {string} */ text, /** @type {HTMLElement} */ field) => div("field-line", h("label", { for: field.id }, text), field);
-		fill(main, heading("Load"), line("tool", pick), line("arguments", args), line("at once", together), line("seconds", seconds), div("actions", start), out);
+		fill(main, heading("Load"), labelled("tool", pick), labelled("arguments", args), labelled("at once", together), labelled("seconds", seconds), div("actions", start), out);
 		return { main, primary: run, route: show, close: () => running?.abort() };
 	},
 };
@@ -65,7 +64,7 @@ export const loadPanel = {
 function report(result) {
 	const drawing = histogram(result);
 	const facts = [["calls", result.calls], ["errors", result.errors], ["per second", Math.round(result.rps)], ["p50", micro(result.p50_us)], ["p90", micro(result.p90_us)], ["p99", micro(result.p99_us)], ["max", micro(result.max_us)]];
-	return [table([facts.map(([, value]) => value)], facts.map(([name]) => String(name))),
+	return [table([facts.map(([, value]) => span("whole", String(value)))], facts.map(([name]) => String(name))),
 		...(result.failures ?? []).map((/** @type {[string, number]} */ [text, count]) => para("bad", `${count} × ${text}`)), div("", drawing), button("export SVG", () => download("load.svg", exportSvg(drawing), "image/svg+xml"), QUIET)];
 }
 

@@ -3,7 +3,7 @@
 import { message } from "./mcp.js";
 import { getText, post } from "./api.js";
 import { asCouplet, copyMenu } from "./copyas.js";
-import { badge, button, copy, div, empty, facts, fill, h, heading, para, pre, QUIET, section, span } from "./dom.js";
+import { badge, button, copy, div, empty, facts, fill, h, heading, para, pre, QUIET, section, span, ticks } from "./dom.js";
 import { clock, duration, size } from "./format.js";
 import { pretty, tryParse } from "./json.js";
 import { go, href, route } from "./router.js";
@@ -113,7 +113,7 @@ function findings(context, entry, session) {
 	const lint = (session?.lint.value ?? []).filter((finding) => finding.name && finding.name === (entry.name || entry.pair?.name));
 	const related = lint.length ? section("lint", h("ul", null, ...lint.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : "warn"), ` ${finding.message}`)))) : null;
 	if (!context.config.features.validate) {
-		fill(box, para("faint", "The validator needs `couplet inspect`."), related);
+		fill(box, para("faint", ticks("The validator needs `couplet inspect`.")), related);
 		return box;
 	}
 	fill(box, para("faint", "validating…"));

@@ -4,7 +4,7 @@ import { message } from "./mcp.js";
 import { get, post } from "./api.js";
 import { collection, collectionFiles, isJson } from "./collection.js";
 import { data } from "./content.js";
-import { badge, button, copy, div, download, empty, fill, h, heading, LINK, menu, para, pre, QUIET, say, section, span, table, ticks } from "./dom.js";
+import { badge, button, copy, div, download, empty, fill, h, heading, labelled, LINK, menu, para, pre, QUIET, say, section, span, table, ticks } from "./dom.js";
 import { KEYS } from "./keys.js";
 import { go } from "./router.js";
 import { settings } from "./settings.js";
@@ -68,7 +68,7 @@ export const collectionPanel = {
 			div("field-line", button("export", () => download(at ? `collection-${at + 1}.toml` : "collection.toml", text), { class: "primary" }), button("copy", () => copy(text))),
 			pre(text));
 		const draw = () => fill(main, heading("Collection"),
-			...(collection.value.length ? [para("faint", "`couplet test collection.toml` runs these calls and compares their results."), ...collection.value.map(card), ...collectionFiles(collection.value).map(file)]
+			...(collection.value.length ? [para("faint", ticks("`couplet test collection.toml` runs these calls and compares their results.")), ...collection.value.map(card), ...collectionFiles(collection.value).map(file)]
 				: [empty("No saved calls.", "`save` in a tool adds the call, with its last result as the expectation.")]));
 		scope.watch(collection, draw);
 		return { main, close: () => scope.close() };
@@ -91,7 +91,7 @@ export const clientPanel = {
 			const model = h("input", { id: "model", type: "text", value: settings.model.value, onchange: () => { settings.model.value = model.value; } });
 			fill(main, heading("Client"), para("faint", "What this page answers when a server asks. Elicitation is asked in its call."),
 				section("roots", ...settings.roots.value.map((root, at) => div("field-line", h("code", null, root.uri), root.name ?? "", button("✕", () => { settings.roots.value = settings.roots.value.filter((_, i) => i !== at); }, { class: "icon", "aria-label": `remove ${root.uri}` }))), div("field-line", uri, name, add)),
-				section("sampling", div("field-line", h("label", { for: "sampling" }, "when asked"), mode), div("field-line", h("label", { for: "canned" }, "canned answer"), canned), div("field-line", h("label", { for: "model" }, "model name"), model)));
+				section("sampling", labelled("when asked", mode), labelled("canned answer", canned), labelled("model name", model)));
 		};
 		scope.watch(settings.roots, draw);
 		return { main, close: () => scope.close() };
@@ -108,7 +108,7 @@ export const connectPanel = {
 		const revision = menu({ id: "connect-in" }, ["auto", ...context.config.revisions]);
 		const connect = (/** @type {string} */ to) => report(context.add(to, revision.value).then(() => go("overview")));
 		const known = div("", para("faint", "reading the hosts' configuration…"));
-		const form = h("form", null, div("field-line", h("label", { for: "connect-to" }, "URL or command"), target), div("field-line", h("label", { for: "connect-in" }, "revision"), revision), h("button", { class: "primary" }, "Connect"));
+		const form = h("form", null, labelled("URL or command", target), labelled("revision", revision), h("button", { class: "primary" }, "Connect"));
 		form.addEventListener("submit", (event) => {
 			event.preventDefault();
 			if (target.value.trim()) connect(target.value.trim());
@@ -126,7 +126,7 @@ export const helpPanel = {
 	id: "help",
 	title: "Help",
 	open: (context) => ({
-		main: div("main-inner", heading("Keys"), table(KEYS.map(([key, about]) => [h("kbd", null, key), about])),
+		main: div("main-inner", heading("Help"), section("keys", table(KEYS.map(([key, about]) => [h("kbd", null, key), about]))),
 			section("filter of the timeline", para("", h("code", null, "method:tools/call dur:>5ms size:>1kb status:error -method:ping name:echo dir:in \"a text\"")), para("faint", "Words of one key are alternatives, the others must all match; * stands for anything, - excludes.")),
 			section("hints of tools", para("faint", "R read-only, D destructive, I idempotent, O open world, T task, V view. Hints come from the server: they are not a promise.")), para("faint", `Couplet inspector ${context.config.version}`)),
 	}),

@@ -30,7 +30,7 @@ function showSkill({ session, main, side }, skill) {
 	const read = (/** @type {any} */ file) => readFile(session, file, side);
 	fill(main, heading(skill.frontmatter?.name ?? "skill", span("faint mono", skill.uri)),
 		para("", skill.frontmatter?.description ?? ""),
-		section("files", table((files.length ? files : [{ uri: skill.uri }]).map((file) => [button(String(file.uri), () => read(file), { class: "link mono" }), file.size ? size(file.size) : "", span("mono faint", String(file.digest ?? "dynamic").slice(0, 19))]))));
+		section("files", table((files.length ? files : [{ uri: skill.uri }]).map((file) => [button(String(file.uri), () => read(file), { class: "link mono" }), span("whole", file.size ? size(file.size) : ""), span("mono faint whole", String(file.digest ?? "dynamic").slice(0, 19))]))));
 	read(files.find((one) => one.uri === skill.uri) ?? { uri: skill.uri });
 }
 

@@ -40,6 +40,12 @@ export function hints(tool) {
 	return found;
 }
 
+/** The rows of the list. @param {Session} session @returns {Item[]} */
+export const toolItems = (session) => session.tools.value.items.map((tool) => ({
+	key: tool.name, label: tool.name, title: line(tool.description), find: `${tool.title ?? ""} ${tool.description ?? ""}`.slice(0, 2000),
+	badges: hints(tool).map(([text, kind, about]) => [text[0].toUpperCase(), kind, `${text}, ${about}`]),
+}));
+
 /** @type {Panel} */
 export const toolsPanel = {
 	id: "tools",
@@ -48,13 +54,10 @@ export const toolsPanel = {
 	open: (context) => listPanel(context, {
 		id: "tools",
 		watch: (session) => [session.tools],
-		items: (session) => session.tools.value.items.map((tool) => ({
-			key: tool.name, label: tool.name, title: line(tool.description), find: `${tool.title ?? ""} ${tool.description ?? ""}`.slice(0, 2000),
-			badges: hints(tool).map(([text, kind, about]) => [text[0].toUpperCase(), kind, `${text}, ${about}`]),
-		})),
+		items: toolItems,
 		none: (session) => loadState(session, "tools", "tools"),
 		find: (session, [key = ""]) => {
-			const thing = session.tools.value.items.find((one) => one.name === key);
+			const thing = session.tool(key);
 			return { key, thing, version: thing?.inputSchema };
 		},
 		hint: ["Select a tool.", "↓ and ↑ move through the list, ↵ opens, Ctrl+K searches everything."],

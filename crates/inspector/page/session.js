@@ -91,6 +91,11 @@ export class Session {
 		return this.discovered.value?.instructions ?? this.info.value.instructions ?? "";
 	}
 
+	/** @param {string} name */
+	tool(name) {
+		return this.tools.value.items.find((tool) => tool.name === name);
+	}
+
 	/** @param {string} id */
 	extension(id) {
 		return this.capabilities.extensions?.[id];

@@ -2,9 +2,12 @@
 
 import { message } from "./mcp.js";
 import { hasBearer, setBearer } from "./api.js";
-import { button, div, fill, h, menu, say, span } from "./dom.js";
+import { button, div, fill, h, menu, opening, say, span } from "./dom.js";
 import { duration } from "./format.js";
+import { nameList } from "./lists.js";
 import { openPalette } from "./palette.js";
+import { toolItems } from "./panel-tools.js";
+import { loadState } from "./parts.js";
 import { go, href, route } from "./router.js";
 import { settings } from "./settings.js";
 import { perFrame, Scope } from "./store.js";
@@ -22,6 +25,8 @@ export class Shell {
 		this.view = null;
 		this.opened = "";
 		this.scope = new Scope();
+		/** @type {ReturnType<typeof nameList>|null} */
+		this.tools = null;
 		this.bar = h("header", { class: "bar" });
 		this.nav = h("nav", { class: "nav", "aria-label": "Panels" });
 		this.listSlot = h("section", { class: "list-slot", "aria-label": "List" });
@@ -48,7 +53,12 @@ export class Shell {
 	session() {
 		this.scope.close();
 		const session = this.context.session.value;
+		this.tools = null;
 		if (session) {
+			// The tools are what most come for: panels without a list of their own show them.
+			const tools = nameList({ label: "tools", placeholder: "filter tools", onOpen: ({ key }) => go("tools", key), none: () => loadState(session, "tools", "tools") });
+			this.tools = tools;
+			this.scope.watch(session.tools, () => tools.update(toolItems(session)));
 			const again = perFrame(() => {
 				this.drawBar();
 				this.drawNav();
@@ -80,12 +90,17 @@ export class Shell {
 		this.opened = key;
 		this.view = panel.open(this.context);
 		this.columns.dataset.side = this.view.side ? "yes" : "no";
-		this.element.dataset.list = this.view.list ? "yes" : "no";
-		fill(this.listSlot, this.view.list);
+		this.element.dataset.list = this.view.list || this.tools ? "yes" : "no";
+		fill(this.listSlot, this.view.list ?? this.tools?.element);
 		fill(this.main, this.view.main);
 		fill(this.side, this.view.side);
 		this.main.scrollTop = 0;
-		this.pane(this.view.list && !route.value.rest.length ? "list" : "main");
+		this.first();
+	}
+
+	/** Shows the part of a narrow page that a panel begins with. */
+	first() {
+		this.pane(this.view?.list && !route.value.rest.length ? "list" : "main");
 	}
 
 	/** @param {string} name The part that a narrow page shows. */
@@ -104,7 +119,7 @@ export class Shell {
 		const links = this.panels.filter((panel) => panel.id !== "messages" && (panel.offered?.(this.context) ?? true)).map((panel) => {
 			const count = session ? panel.count?.(session) : null;
 			const here = route.value.panel === panel.id;
-			return h("a", { href: href(panel.id), class: "nav-link", "aria-current": here ? "page" : undefined, "data-panel": panel.id, onclick: () => this.pane("list") },
+			return h("a", { href: href(panel.id), class: "nav-link", "aria-current": here ? "page" : undefined, "data-panel": panel.id, onclick: () => { if (here) this.first(); } },
 				span("", panel.title), count === null || count === undefined || count === 0 ? null : span("nav-count", String(count)));
 		});
 		const focused = /** @type {HTMLElement|null} */ (document.activeElement)?.dataset?.panel;
@@ -142,9 +157,10 @@ export class Shell {
 	targetMenu() {
 		const { context } = this;
 		const sessions = context.sessions.value;
-		const select = h("select", { "aria-label": "Target", class: "target-menu" },
-			...sessions.map((session) => h("option", { value: session.id, selected: session === context.session.value }, title(session.info.value))),
-			context.config.mode === "inspect" ? h("option", { value: "+", selected: !sessions.length }, sessions.length ? "connect to another…" : "no target") : null);
+		/** @type {[string, string][]} */
+		const options = sessions.map((session) => [session.id, title(session.info.value)]);
+		if (context.config.mode === "inspect") options.push(["+", sessions.length ? "connect to another…" : "no target"]);
+		const select = opening(menu({ "aria-label": "Target", class: "target-menu" }, options, context.session.value?.id));
 		select.addEventListener("change", () => {
 			const session = sessions.find((one) => one.id === select.value);
 			if (session) context.select(session);
@@ -161,7 +177,7 @@ export class Shell {
 		const fixed = this.context.config.mode === "endpoint" || !session.live;
 		if (fixed) return span("faint wide", target.revision ?? "");
 		const auto = target.asked === "auto" && target.revision ? `${target.revision} (auto)` : "auto";
-		const select = menu({ "aria-label": "Protocol revision", class: "wide", title: "reconnects in this revision" }, [["auto", auto], ...this.context.config.revisions], target.asked);
+		const select = opening(menu({ "aria-label": "Protocol revision", class: "wide", title: "reconnects in this revision" }, [["auto", auto], ...this.context.config.revisions], target.asked));
 		select.addEventListener("change", () => {
 			const revision = select.value;
 			select.blur();
@@ -180,11 +196,7 @@ export class Shell {
 	}
 
 	themeButton() {
-		const dark = document.documentElement.dataset.theme === "dark";
-		return button(dark ? "☀" : "☾", () => {
-			settings.theme.value = dark ? "light" : "dark";
-			this.drawBar();
-		}, { class: "icon", "aria-label": dark ? "Light theme" : "Dark theme" });
+		return button("", () => { settings.theme.value = document.documentElement.dataset.theme === "dark" ? "light" : "dark"; }, { class: "icon theme", "aria-label": "Light or dark theme" });
 	}
 
 	/** The line between the panels and the timeline. */

@@ -1,10 +1,11 @@
 // The timeline: every message, as a list, a sequence diagram or a waterfall.
 
 import { getBlob } from "./api.js";
-import { button, div, download, fill, h, menu, para, QUIET, say, span } from "./dom.js";
+import { actions, button, div, download, fill, h, para, QUIET, say, span } from "./dom.js";
 import { filter, KEYS } from "./filter.js";
 import { clock, duration, size } from "./format.js";
 import { exportSvg, SequenceView, WaterfallView } from "./diagrams.js";
+import { message } from "./mcp.js";
 import { go, route } from "./router.js";
 import { settings } from "./settings.js";
 import { perFrame } from "./store.js";
@@ -30,7 +31,7 @@ export class Timeline {
 		this.body = div("timeline-body");
 		this.count = h("span", { class: "faint", role: "status" });
 		this.problem = span("bad");
-		this.input = h("input", { type: "search", class: "mono filter", placeholder: "method:tools/call dur:>5ms status:error text", "aria-label": "Filter of the timeline", title: `keys: ${KEYS.join(", ")}, -key:value excludes`, value: settings.filter.value, spellcheck: false });
+		this.input = h("input", { type: "search", class: "mono filter", placeholder: "method:tools/call dur:>5ms status:error", "aria-label": "Filter of the timeline", title: `keys: ${KEYS.join(", ")}, -key:value excludes`, value: settings.filter.value, spellcheck: false });
 		this.input.addEventListener("input", () => { settings.filter.value = this.input.value; });
 		this.element = h("section", { class: "timeline", "aria-label": "Timeline" }, this.head(), this.body);
 		const draw = perFrame(() => this.draw());
@@ -60,11 +61,8 @@ export class Timeline {
 			this.all = all.checked;
 			this.refilter();
 		});
-		const exporting = menu({ "aria-label": "Export the timeline", class: "quiet" }, ["export…", "JSON lines", "HAR", "Markdown", "SVG"]);
-		exporting.addEventListener("change", () => {
-			const what = exporting.value;
-			exporting.selectedIndex = 0;
-			this.export(what).catch((error) => say(String(error.message ?? error), "bad"));
+		const exporting = actions("Export the timeline", ["export…", "JSON lines", "HAR", "Markdown", "SVG"], (what) => {
+			this.export(what).catch((error) => say(message(error), "bad"));
 		});
 		this.toggle = button("▾", () => { settings.timelineOpen.value = !settings.timelineOpen.value; }, { class: "icon", "aria-label": "Collapse or open the timeline (t)" });
 		return div("timeline-head", this.toggle, h("h2", null, "Timeline"), this.input, this.problem, this.count,

@@ -4,6 +4,7 @@
 
 mod chart;
 mod gateway;
+mod inspector;
 mod instructions;
 mod kits;
 mod options;
@@ -25,10 +26,10 @@ use subjects::Subject;
 use crate::Failure;
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
-    if let Some((first, rest)) = arguments.split_first()
-        && first == "gateway"
-    {
-        return gateway::run(rest);
+    match arguments.split_first() {
+        Some((first, rest)) if first == "gateway" => return gateway::run(rest),
+        Some((first, rest)) if first == "inspector" => return inspector::run(rest),
+        _ => {}
     }
     let options = Options::new(arguments)?;
     if options.check || options.record {

@@ -18,8 +18,12 @@ const END_GATEWAY: &str = "<!-- end of gateway -->";
 const BEGIN_CLUSTER: &str = "<!-- cluster: written by `cargo xtask cluster bench --write` -->";
 const END_CLUSTER: &str = "<!-- end of cluster -->";
 
-/// What was measured, where and when.
-pub(super) fn heading(rig: &Rig, kits: &[Kit], rounds: usize) -> String {
+/// The same for the inspector.
+const BEGIN_INSPECTOR: &str = "<!-- inspector: written by `cargo xtask bench inspector --write` -->";
+const END_INSPECTOR: &str = "<!-- end of inspector -->";
+
+/// Where and when something was measured.
+pub(super) fn place() -> String {
     let said = |program: &str, words: &[&str]| capture(command(program).args(words)).unwrap_or_default();
     let date = said("date", &["-u", "+%F"]);
     let kernel = said("uname", &["-sr"]);
@@ -27,15 +31,15 @@ pub(super) fn heading(rig: &Rig, kits: &[Kit], rounds: usize) -> String {
     let processor = processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let processor = processor.map_or("", |(_, name)| name.trim());
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("Measured on {} with {processor} ({cpus} processors), {}, {}", date.trim(), kernel.trim(), compiler())
+}
+
+/// What was measured, where and when.
+pub(super) fn heading(rig: &Rig, kits: &[Kit], rounds: usize) -> String {
     let versions: Vec<String> = kits.iter().filter(|kit| !kit.is_ours()).map(|kit| kit.version()).collect();
     let place = if rig.pinned { "server and load on a processor each" } else { "server and load share processors" };
     let against = if versions.is_empty() { String::new() } else { format!(" Beside {}.", versions.join(", ")) };
-    format!(
-        "Measured on {} with {processor} ({cpus} processors), {}, {}: {rounds} rounds, {place}.{against}\n",
-        date.trim(),
-        kernel.trim(),
-        compiler(),
-    )
+    format!("{}: {rounds} rounds, {place}.{against}\n", self::place())
 }
 
 /// Writes the tables into the README, and the picture.
@@ -53,6 +57,11 @@ pub(super) fn write(results: &Results, heading: &str) -> Result<(), Failure> {
 /// Writes what was measured through gateways into the README.
 pub(super) fn write_gateway(block: &str) -> Result<(), Failure> {
     put(block, [BEGIN_GATEWAY, END_GATEWAY])
+}
+
+/// Writes what was measured of the inspector into the README.
+pub(super) fn write_inspector(block: &str) -> Result<(), Failure> {
+    put(block, [BEGIN_INSPECTOR, END_INSPECTOR])
 }
 
 /// Writes what was measured of replicas into the README.

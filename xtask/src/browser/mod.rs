@@ -4,6 +4,7 @@
 
 mod axe;
 mod cdp;
+mod driver;
 mod hostile;
 mod http;
 mod inspector;
@@ -30,6 +31,7 @@ use report::Row;
 use stage::{Outcome, Stage};
 use subject::Subject;
 
+pub(crate) use driver::Driver;
 pub(crate) use screenshots::run as screenshots;
 
 /// Runs all scenarios, or those whose names contain a word.

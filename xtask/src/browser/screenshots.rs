@@ -34,19 +34,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let browser = cdp::Browser::start(&browser, &scratch()?.join("profile"))?;
     let stage = Stage { page: browser.page()?, inspector: &inspector, subject: &OURS, others: RefCell::default() };
     stage.open()?;
-    tool(&stage.page, "echo", r#"{ "message": "Hello from the inspector" }"#)?;
-    press(&stage.page, "main .actions", "Call")?;
-    stage.says("Echo:")?;
+    prepare(&stage)?;
     let page = &stage.page;
     let mut count = 0;
     for (size, width, height) in SIZES {
         for is_dark in [false, true] {
             page.look(width, height, is_dark)?;
             for panel in PANELS {
-                let place = if *panel == "tools" { "tools/echo" } else { panel };
-                page.eval(&format!("location.hash = '#/{place}'"))?;
+                page.eval(&format!("location.hash = '#/{}'", place(panel)))?;
                 // Lists and lint findings arrive a moment later.
                 sleep(Duration::from_millis(400));
+                show(&stage, panel)?;
                 let colours = if is_dark { "dark" } else { "light" };
                 write(&folder.join(format!("{panel}-{size}-{colours}.png")), &page.picture()?)?;
                 count += 1;
@@ -57,6 +55,61 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     drop(browser);
     let _ = fs::remove_dir_all(scratch()?);
     println!("{count} pictures in {}", folder.display());
+    Ok(())
+}
+
+/// Calls some tools, so that there is something to see.
+fn prepare(stage: &Stage<'_>) -> Result<(), Failure> {
+    let page = &stage.page;
+    for (name, arguments, label, said) in [
+        ("get-sum", r#"{ "a": 1, "b": 1 }"#, "Call", "is 2."),
+        ("trigger-long-running-operation", r#"{ "duration": 0.2, "steps": 3 }"#, "Call", "completed"),
+        ("trigger-error", r#"{ "kind": "protocol" }"#, "Call", "-32602"),
+        ("simulate-research-query", r#"{ "topic": "browsers" }"#, "as task", "task"),
+        ("get-sum", r#"{ "a": 2, "b": 40 }"#, "Call", "is 42."),
+    ] {
+        tool(page, name, arguments)?;
+        press(page, "main .actions", label)?;
+        stage.says(said)?;
+    }
+    press(page, "main .actions", "save")
+}
+
+/// The place of the page for a picture of a panel.
+fn place(panel: &str) -> &str {
+    match panel {
+        "tools" => "tools/get-sum",
+        "resources" => "resources/demo%3A%2F%2Fresource%2Fstatic%2Fdocument%2Farchitecture.md",
+        "prompts" => "prompts/completable-prompt",
+        "compare" => "compare/get-sum",
+        "load" => "load/get-sum",
+        panel => panel,
+    }
+}
+
+/// Opens what a panel has to show.
+fn show(stage: &Stage<'_>, panel: &str) -> Result<(), Failure> {
+    let page = &stage.page;
+    match panel {
+        "tasks" | "skills" => page.eval("document.querySelector('.list .vrow')?.click()").map(drop)?,
+        "messages" => {
+            let last =
+                "[...document.querySelectorAll('.t-row')].filter((row) => row.innerText.includes('get-sum')).at(-1)";
+            page.eval(&format!("{last}?.click()")).map(drop)?;
+        }
+        "compare" => {
+            press(page, "main", "Run in all")?;
+            page.until("document.querySelectorAll('main .column .tree').length === 5")?;
+        }
+        "load" => {
+            page.eval("document.getElementById('load-s').value = '1'")?;
+            press(page, "main", "Start")?;
+            page.until("!!document.querySelector('main svg')")?;
+        }
+        "lint" => page.until("!!document.querySelector('main table')").map(drop)?,
+        _ => return Ok(()),
+    }
+    sleep(Duration::from_millis(300));
     Ok(())
 }
 

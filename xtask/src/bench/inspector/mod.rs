@@ -1,0 +1,129 @@
+//! `cargo xtask bench inspector`: our inspector beside the official one, in one run with the same server and browser.
+//!
+//! Processor time and memory are those of the whole tree of processes without the browser: the inspector, what it starts,
+//! and the server.
+
+mod drive;
+mod peers;
+mod tables;
+mod tree;
+
+use std::{path::Path, time::Instant};
+
+use drive::{Effort, Hand, TASKS, Visible};
+use peers::Peer;
+use serde_json::Value;
+use tree::Peak;
+
+use super::{kits::Folders, report};
+use crate::{
+    Failure,
+    browser::Driver,
+    workspace::{capture, cargo, command},
+};
+
+/// The number of calls after which processor time and memory are taken again.
+const CALLS: usize = 20;
+
+/// What one run of an inspector took.
+#[derive(Clone, Debug, Default)]
+struct Figures {
+    /// From the start of the process to the first paint with content.
+    paint_ms: f64,
+    paint_cpu_ms: f64,
+    paint_mb: f64,
+    calls_cpu_ms: f64,
+    calls_mb: f64,
+    efforts: Vec<Effort>,
+    visible: Visible,
+}
+
+pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
+    let (rounds, is_built, write) = options(arguments)?;
+    let chromium = Driver::installed().ok_or("there is no Chromium: install it, or set COUPLET_CHROMIUM")?;
+    let folders = Folders::new()?;
+    if !is_built {
+        cargo(["build", "--profile", "dist", "--package", "couplet-cli", "--package", "couplet-everything"])?;
+    }
+    let server = folders.our("couplet-everything");
+    let tools = tools(&folders, &server)?;
+    let mut all: tables::Rounds = Vec::new();
+    for peer in [Peer::Couplet, Peer::Official] {
+        match peer.install(&folders) {
+            Ok(()) => all.push((peer, Vec::new())),
+            Err(why) => println!("bench: {} is left out: {why}", peer.name()),
+        }
+    }
+    for round in 1..=rounds {
+        for (peer, figures) in &mut all {
+            let found = measure(*peer, &folders, &chromium, &server, &tools)?;
+            println!("round {round}, {}: first paint {:.0} ms, {found:?}", peer.name(), found.paint_ms);
+            figures.push(found);
+        }
+    }
+    let block = format!("{}: {rounds} rounds, medians.\n\n{}", report::place(), tables::render(&all));
+    println!("\n{block}");
+    if write { report::write_inspector(&block) } else { Ok(()) }
+}
+
+/// The number of rounds, whether programs are built already, and whether the tables are written to the README.
+fn options(arguments: &[String]) -> Result<(usize, bool, bool), Failure> {
+    let (mut rounds, mut is_built, mut write) = (3, false, false);
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--rounds" => {
+                let number = arguments.next().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
+                rounds = number.ok_or("`--rounds` needs a number")?;
+            }
+            "--built" => is_built = true,
+            "--write" => write = true,
+            other => return Err(format!("there is no option `{other}`; there are --rounds, --built and --write")),
+        }
+    }
+    Ok((rounds, is_built, write))
+}
+
+/// The names of the server's tools.
+fn tools(folders: &Folders, server: &str) -> Result<Vec<String>, Failure> {
+    let text = capture(command(&folders.our("couplet")).args(["list", server, "--json"]))?;
+    let list: Value = serde_json::from_str(&text).map_err(|e| format!("`couplet list`: {e}"))?;
+    let tools = list["tools"].as_array().into_iter().flatten();
+    Ok(tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect())
+}
+
+/// Starts an inspector and does all tasks in its page.
+fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: &[String]) -> Result<Figures, Failure> {
+    let profile = folders.bench.join(format!("inspector-profile-{}", std::process::id()));
+    // The browser is there before.
+    let page = Driver::start(chromium, &profile)?;
+    let start = Instant::now();
+    let running = peer.start(folders, server)?;
+    let peak = Peak::follow(running.id());
+    page.go(&running.url)?;
+    let paint = "performance.getEntriesByType('paint').find((one) => one.name === 'first-contentful-paint')?.startTime";
+    let painted =
+        page.until(&format!("location.protocol === 'http:' && {paint} && performance.timeOrigin + {paint}"))?;
+    let mut figures = Figures {
+        paint_ms: painted.as_f64().unwrap_or(f64::NAN) - running.began_ms,
+        paint_cpu_ms: tree::cpu_ms(running.id()),
+        paint_mb: peak.mb(),
+        ..Figures::default()
+    };
+    let mut hand = Hand::new(&page);
+    for number in 0..TASKS.len() {
+        let began = if number == 0 { start } else { Instant::now() };
+        let effort =
+            hand.task(peer, number, began).map_err(|why| format!("{}: {}: {why}", peer.name(), TASKS[number]))?;
+        figures.efforts.push(effort);
+        figures.visible = figures.visible.most(hand.visible(tools)?);
+        if number == 0 {
+            for _ in 0..CALLS {
+                hand.call_again(peer)?;
+            }
+            figures.calls_cpu_ms = tree::cpu_ms(running.id());
+            figures.calls_mb = peak.mb();
+        }
+    }
+    Ok(figures)
+}
