@@ -117,7 +117,7 @@ export class VirtualList {
 	click(event) {
 		const row = /** @type {HTMLElement} */ (event.target).closest(".vrow");
 		if (!(row instanceof HTMLElement) || /** @type {HTMLElement} */ (event.target).closest("a, button")) return;
-		this.select(Number(row.dataset.index), true);
+		this.select(Number(row.dataset.index));
 		this.options.onOpen?.(this.selected);
 	}
 }

@@ -48,9 +48,11 @@ impl Driver {
         let place = self.until(&format!(
             "(async () => {{ const place = () => {{ const element = {element}; if (!element) return null; \
              element.scrollIntoView({{ block: 'nearest' }}); const {{ x, y, width, height }} = element.getBoundingClientRect(); \
-             return width ? [x + width / 2, y + height / 2] : null; }}; \
-             const before = place(); await new Promise(requestAnimationFrame); const after = place(); \
-             return JSON.stringify(before) === JSON.stringify(after) ? after : null; }})()"
+             const [left, top] = [x + width / 2, y + height / 2]; const hit = width && document.elementFromPoint(left, top); \
+             return hit && (element.contains(hit) || hit.contains(element)) ? [left, top] : null; }}; \
+             const before = JSON.stringify(place()); \
+             for (let frame = 0; frame < 3; frame++) {{ await new Promise(requestAnimationFrame); \
+             if (JSON.stringify(place()) !== before) return null; }} return JSON.parse(before); }})()"
         ))?;
         for kind in ["mousePressed", "mouseReleased"] {
             let event = json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });

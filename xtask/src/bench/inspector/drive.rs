@@ -1,6 +1,6 @@
 //! What a user does in each inspector, step by step, and what is to be seen then.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -69,6 +69,22 @@ impl<'a> Hand<'a> {
         self.effort.clicks += 1;
         self.types = false;
         self.page.click(element)
+    }
+
+    /// Clicks, and again if it had no effect: a page that is being drawn may lose a click. It counts once.
+    fn click_to(&mut self, element: &str, effect: &str) -> Result<(), Failure> {
+        self.click(element)?;
+        for _ in 0..3 {
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_secs(3) {
+                if self.page.eval(effect)? == true {
+                    return Ok(());
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            self.page.click(element)?;
+        }
+        self.page.until(effect).map(drop)
     }
 
     fn typing(&mut self) -> &Driver {
@@ -202,8 +218,10 @@ const OURS: [Task; 5] = [
 ];
 
 const EXECUTE: &str = "Execute Tool";
-const SEARCH: &str =
-    "[...document.querySelectorAll('input[type=text]')].find((one) => one.getBoundingClientRect().x < 350)";
+/// Whether there is a form.
+const READY: &str = "[...document.querySelectorAll('button')].some((one) => one.innerText === 'Execute Tool')";
+const SEARCH: &str = "[...document.querySelectorAll('input')].find((one) => one.type === 'text' && one.offsetParent && \
+     one.getBoundingClientRect().x < 350)";
 
 const OFFICIAL: [Task; 5] = [
     (
@@ -211,8 +229,8 @@ const OFFICIAL: [Task; 5] = [
             hand.click(
                 "document.querySelector('input[aria-label^=\"Connect or disconnect\"]')?.closest('label, div')",
             )?;
-            hand.click(&with_text("Tools"))?;
-            hand.click(&with_text("get-sum"))?;
+            hand.click_to(&with_text("Tools"), &format!("!!{}", with_text("get-sum")))?;
+            hand.click_to(&with_text("get-sum"), READY)?;
             hand.click(&field("a"))?;
             hand.write("2")?;
             hand.typing().key("Tab")?;
@@ -233,7 +251,7 @@ const OFFICIAL: [Task; 5] = [
     ),
     (
         |hand| {
-            hand.click(&with_text("Protocol"))?;
+            hand.click_to(&with_text("Protocol"), "!!document.querySelector('[aria-label=Expand]')")?;
             hand.click("document.querySelector('[aria-label=Expand]')")
         },
         "progressToken",
@@ -242,8 +260,8 @@ const OFFICIAL: [Task; 5] = [
         |hand| {
             hand.click(SEARCH)?;
             hand.write("trigger-error")?;
-            hand.click(&with_text("trigger-error"))?;
-            hand.click(&field("kind"))?;
+            hand.click_to(&with_text("trigger-error"), &format!("!!{}", field("kind")))?;
+            hand.click_to(&field("kind"), &format!("!!{}", with_text("protocol")))?;
             hand.click(&with_text("protocol"))?;
             hand.click(&with_text(EXECUTE))?;
             hand.page.until("document.body.innerText.includes('as you asked')")?;
@@ -256,7 +274,7 @@ const OFFICIAL: [Task; 5] = [
             hand.click(SEARCH)?;
             hand.typing().ctrl("a")?;
             hand.write("long-running")?;
-            hand.click(&with_text("trigger-long-running-operation"))?;
+            hand.click_to(&with_text("trigger-long-running-operation"), &format!("!!{}", field("duration")))?;
             hand.click(&with_text(EXECUTE))
         },
         "NOTIFICATIONS/PROGRESS",

