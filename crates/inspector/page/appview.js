@@ -24,6 +24,9 @@ export function appView(context, session, tool, args, result) {
 	return box;
 }
 
+/** The origins that a view may show in frames, and may go to itself. The sandbox has them in its policy. @param {any} list */
+const framed = (list) => (Array.isArray(list) ? list : []).filter((one) => /^https?:\/\/(\*\.)?[\w.-]+(:\d+)?$/.test(one)).join(",");
+
 /** @param {Session} session @param {string} uri @param {string} frames @param {any} args @param {any} result @param {HTMLElement} body @param {(text: string) => void} note */
 async function open(session, uri, frames, args, result, body, note) {
 	try {
@@ -33,7 +36,7 @@ async function open(session, uri, frames, args, result, body, note) {
 		const frame = h("iframe", { class: "app-frame", title: `view ${uri}`, referrerPolicy: "no-referrer" });
 		frame.setAttribute("sandbox", "allow-scripts allow-same-origin");
 		new Bridge(session, frame, frames, { html, ui: contents._meta?.ui ?? {}, args, result }, note);
-		frame.src = frames;
+		frame.src = `${frames}?${framed(contents._meta?.ui?.csp?.frameDomains)}`;
 		fill(body, div("badges", badge(String(contents.mimeType ?? "no type")), badge(`${html.length} characters`), button("reload", () => open(session, uri, frames, args, result, body, note), QUIET)), frame);
 	} catch (error) {
 		fill(body, para("bad", `The view cannot be read: ${message(error)}`));

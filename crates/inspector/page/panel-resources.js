@@ -10,6 +10,7 @@ import { listPanel } from "./lists.js";
 import { followCall, loadState, messagesOf } from "./parts.js";
 import { callState, failure } from "./result.js";
 import { go } from "./router.js";
+import { gently } from "./store.js";
 import { suggestRows } from "./suggest.js";
 import { expand, variables } from "./uritemplate.js";
 
@@ -75,6 +76,8 @@ function showTemplate({ session, main }, template) {
 /** The text of contents, for comparison. @param {any[]} contents */
 const asText = (contents) => contents.map((one) => (typeof one.text === "string" ? one.text : `${one.mimeType ?? "binary"}, ${bytes(String(one.blob ?? ""))?.length ?? 0} bytes`)).join("\n");
 
+const MAX_CHANGES = 50;
+
 /** @param {Detail} place @param {string} uri */
 function showResource({ context, session, main, side, scope }, uri) {
 	const resource = session.resources.value.items.find((one) => one.uri === uri);
@@ -96,9 +99,12 @@ function showResource({ context, session, main, side, scope }, uri) {
 			if (!Array.isArray(contents)) return;
 			const text = asText(contents);
 			if (last !== null && last !== text) changes.prepend(change(last, text));
+			while (changes.childElementCount > MAX_CHANGES) changes.lastElementChild?.remove();
 			last = text;
 		}));
+		return call.done;
 	};
+	const again = gently(read);
 	const subscribe = button("", () => {
 		const on = session.subscribed.value.includes(uri);
 		session.subscribed.value = on ? session.subscribed.value.filter((one) => one !== uri) : [...session.subscribed.value, uri];
@@ -108,7 +114,7 @@ function showResource({ context, session, main, side, scope }, uri) {
 		subscribe.setAttribute("aria-pressed", String(all.includes(uri)));
 		if (!changes.childElementCount) fill(side, heading("Changes"), changes, all.includes(uri) ? para("faint", "Subscribed: differences appear here as the server reports them.") : empty("No subscription.", "Subscribe to see what changes, while it changes."));
 	});
-	scope.add(session.updated.subscribe((event) => { if (event.uri === uri || event.uri.startsWith(`${uri}/`)) read(); }));
+	scope.add(session.updated.subscribe((event) => { if (event.uri === uri || event.uri.startsWith(`${uri}/`)) again(); }));
 	fill(main, div("heading", h("h2", { class: "mono" }, uri), resource?.title ?? resource?.name ?? null, resource?.mimeType ? badge(resource.mimeType) : null, resource?.size ? span("faint", size(resource.size)) : null, state),
 		resource?.description ? para("description", resource.description) : null,
 		div("actions", button("Read again", read, { class: "primary", title: "Ctrl+↵" }), session.capabilities.resources?.subscribe ? subscribe : null, copyMenu(session, () => ({ method: "resources/read", params: { uri }, text: "{}" }))),

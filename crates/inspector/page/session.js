@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { McpClient, McpError, message } from "./mcp.js";
-import { Scope, Signal, stored } from "./store.js";
+import { gently, Scope, Signal, stored } from "./store.js";
 import { settings } from "./settings.js";
 import { Tasks } from "./tasks.js";
 
@@ -62,6 +62,12 @@ export class Session {
 			onMessage: config.features.feed ? undefined : (dir, text) => events.own(target.id, dir, text),
 		});
 		this.tasks = new Tasks(this);
+		/** Reads lists that have changed. */
+		this.again = {
+			tools: gently(() => this.load("tools")),
+			prompts: gently(() => this.load("prompts")),
+			resources: gently(() => Promise.all([this.load("resources"), this.load("templates")])),
+		};
 		this.scope = new Scope();
 		/** @type {AbortController|null} */
 		this.listening = null;
@@ -190,9 +196,9 @@ export class Session {
 	/** @param {any} notification */
 	changed(notification) {
 		switch (notification.method) {
-			case "notifications/tools/list_changed": return void this.load("tools");
-			case "notifications/prompts/list_changed": return void this.load("prompts");
-			case "notifications/resources/list_changed": return void Promise.all([this.load("resources"), this.load("templates")]);
+			case "notifications/tools/list_changed": return this.again.tools();
+			case "notifications/prompts/list_changed": return this.again.prompts();
+			case "notifications/resources/list_changed": return this.again.resources();
 			case "notifications/resources/updated":
 				this.updated.value = { uri: String(notification.params?.uri ?? ""), n: this.updated.value.n + 1 };
 		}

@@ -88,3 +88,24 @@ export function perFrame(draw) {
 		});
 	};
 }
+
+const PAUSE = 250;
+
+/** Returns a function that calls another at once, or once more after the call that runs: a server may announce any number of changes. @param {() => unknown} run */
+export function gently(run) {
+	let running = false;
+	let again = false;
+	const start = async () => {
+		running = true;
+		do {
+			again = false;
+			await run();
+			await new Promise((done) => { setTimeout(done, PAUSE); });
+		} while (again);
+		running = false;
+	};
+	return () => {
+		if (running) again = true;
+		else start();
+	};
+}

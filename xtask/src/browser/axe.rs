@@ -25,6 +25,7 @@ pub(super) fn run(browser: &Browser, packages: &Path, is_dark: bool) -> Result<(
     stage.open()?;
     stage.listed()?;
     page.eval(&script)?;
+    works(page)?;
     let mut found = Vec::new();
     let mut check = |place: &str| -> Result<(), Failure> {
         found.extend(violations(page)?.into_iter().map(|violation| format!("{place}: {violation}")));
@@ -73,6 +74,19 @@ pub(super) fn run(browser: &Browser, packages: &Path, is_dark: bool) -> Result<(
     check("a tool on a narrow page")?;
     sound::check(&page.record(), &[&inspector])?;
     if found.is_empty() { Ok(()) } else { Err(format!("{} violations\n{}", found.len(), found.join("\n"))) }
+}
+
+/// Checks that a violation is found where there is one.
+fn works(page: &Page) -> Result<(), Failure> {
+    page.eval(
+        "document.querySelector('main').append(Object.assign(document.createElement('button'), { id: 'nameless' }))",
+    )?;
+    let found = violations(page)?;
+    page.eval("document.getElementById('nameless').remove()")?;
+    match found.iter().any(|one| one.contains("button-name")) {
+        true => Ok(()),
+        false => Err("axe-core does not find a button without a name".to_owned()),
+    }
 }
 
 /// The serious and critical violations of the page as it is.

@@ -13,6 +13,9 @@ use serde_json::Value;
 use super::http::{self, Response};
 use crate::{Failure, workspace};
 
+/// How long a server may take until it is connected, on a machine that does much else.
+const CONNECT: Duration = Duration::from_secs(180);
+
 /// A running inspector. It ends when it is dropped.
 pub(super) struct Inspector {
     child: Mutex<Child>,
@@ -45,6 +48,25 @@ impl Inspector {
                 let _ = child.wait();
                 Err(format!("`couplet inspect` printed `{url}` instead of a URL"))
             }
+        }
+    }
+
+    /// Waits until the first target is connected, and tries again if it is not: some servers are slow to start.
+    pub(super) fn connected(&self) -> Result<(), Failure> {
+        let (host, token) = (format!("127.0.0.1:{}", self.port), format!("Bearer {}", self.token));
+        let began = Instant::now();
+        loop {
+            let target = self.target()?;
+            match target["state"].as_str() {
+                Some("connected") => return Ok(()),
+                _ if began.elapsed() > CONNECT => return Err(format!("the target is not connected: {target}")),
+                Some("failed") => {
+                    let again = format!("POST /api/targets/{}/connect", target["id"].as_str().unwrap_or_default());
+                    http::send(self.port, &again, &[("Host", &host), ("Authorization", &token)], "{}")?;
+                }
+                _ => {}
+            }
+            std::thread::sleep(Duration::from_millis(100));
         }
     }
 

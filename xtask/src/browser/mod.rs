@@ -96,7 +96,7 @@ impl Run<'_> {
             return Vec::new();
         }
         let inspector = match target {
-            Ok(target) => Inspector::start(&[&target]),
+            Ok(target) => Inspector::start(&[&target]).and_then(|inspector| inspector.connected().map(|()| inspector)),
             Err(Missing::Broken(why)) => Err(why),
             Err(Missing::Skipped(why)) => {
                 skipped::add(&format!("browser {}", subject.name), &format!("{} scenarios: {why}", wanted.len()));

@@ -3,6 +3,7 @@
 //! A step reports its findings and the checks that it could not run, each with a reason. All steps run, whatever
 //! happens to those before: a release needs the whole list.
 
+mod browser;
 mod deny;
 mod docsrs;
 mod external;
@@ -35,6 +36,7 @@ const STEPS: &[Step] = &[
     ("semver", semver::run),
     ("features", features::run),
     ("gateway", gateway::run),
+    ("browser", browser::run),
     ("mutants", mutants::run),
 ];
 

@@ -63,6 +63,8 @@ impl Dialect {
     /// Sets the minimum level of log messages that stateless requests ask for.
     pub fn set_log_level(&mut self, level: Option<LoggingLevel>) {
         self.identity.set_log_level(level);
+        // What was encoded for callers of a proxy has the level before.
+        self.lent = Arc::default();
     }
 
     /// Returns the negotiated revision.

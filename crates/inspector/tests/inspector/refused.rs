@@ -86,3 +86,18 @@ async fn the_sandbox_serves_its_files_alone() {
     let policy = page.headers["content-security-policy"].to_str().unwrap().to_owned();
     assert!(policy.contains(&format!("frame-ancestors http://127.0.0.1:{}", kit.port)), "{policy}");
 }
+
+#[tokio::test]
+async fn a_view_has_the_frames_that_its_server_declared() {
+    let kit = Kit::new().await;
+    let host = format!("127.0.0.1:{}", kit.sandbox);
+    for (path, expected) in [
+        ("/", "frame-src 'none'"),
+        ("/?https://a.example,https://b.example:8443", "frame-src https://a.example https://b.example:8443"),
+        ("/?*,https:,'self',https://a.example/b", "frame-src 'none'"),
+    ] {
+        let page = kit.send_with(kit.sandbox, "GET", path, &[("host", &host)], "").await;
+        let policy = page.headers["content-security-policy"].to_str().unwrap().to_owned();
+        assert!(policy.ends_with(expected), "{path}: {policy}");
+    }
+}

@@ -114,3 +114,27 @@ async fn a_passive_target_shows_what_it_was_given() {
     assert_eq!(kit.send("POST", "/api/targets/t1/connect", "{}").await.status.as_u16(), 400);
     assert_eq!(kit.call("echo", json!({})).await.status.as_u16(), 503);
 }
+
+#[tokio::test]
+async fn the_server_is_asked_for_the_level_that_the_page_wants() {
+    let kit = Kit::new().await;
+    let early = kit.send("POST", "/api/targets/t1/logs", r#"{"level":"error"}"#).await;
+    assert_eq!(early.status.as_u16(), 404);
+    kit.inspector.add(Local::new(), None);
+    kit.until("connected").await;
+    let wrong = kit.send("POST", "/api/targets/t1/logs", r#"{"level":"loud"}"#).await;
+    assert_eq!(wrong.status.as_u16(), 400);
+    // Twice each, because requests of the same caller are encoded once.
+    for level in ["error", "warning"] {
+        let answer = kit.send("POST", "/api/targets/t1/logs", json!({ "level": level }).to_string()).await;
+        let (status, text) = (answer.status.as_u16(), answer.text().await);
+        assert_eq!(status, 200, "{text}");
+        for _ in 0..2 {
+            kit.call("echo", json!({ "text": level })).await.json().await;
+        }
+        let sent = kit.send("GET", "/api/export?format=jsonl", "").await.text().await;
+        let calls: Vec<_> = sent.lines().filter(|line| line.contains("tools/call")).collect();
+        let wanted = format!(r#""io.modelcontextprotocol/logLevel":"{level}""#);
+        assert!(calls.len() >= 2 && calls[calls.len() - 2..].iter().all(|line| line.contains(&wanted)), "{calls:?}");
+    }
+}

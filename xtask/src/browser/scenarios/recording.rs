@@ -31,9 +31,9 @@ pub(super) fn steps(stage: &Stage) -> Result<Outcome, Failure> {
     page.until("[...document.querySelectorAll('main a')].find((one) => one.textContent === 'Step through the messages')?.click() ?? location.hash.startsWith('#/messages/')")?;
     for (at, (direction, message)) in messages.iter().enumerate().take(STEPS) {
         shows(stage, direction, message).map_err(|why| format!("step {at}: {why}"))?;
-        page.key("j")?;
+        step(stage, "j")?;
     }
-    page.key("k")?;
+    step(stage, "k")?;
     let (direction, message) = &messages[messages.len().min(STEPS) - 1];
     shows(stage, direction, message)?;
     // The lists of the recording are there, and nothing can be called.
@@ -48,6 +48,21 @@ pub(super) fn steps(stage: &Stage) -> Result<Outcome, Failure> {
     match now == messages.len() {
         true => Ok(Outcome::Passed),
         false => Err(format!("the recording had {} messages, and has {now}", messages.len())),
+    }
+}
+
+/// Presses a key until another message is shown: changes of the state are in the timeline, too.
+fn step(stage: &Stage, key: &str) -> Result<(), Failure> {
+    loop {
+        let before = stage.page.eval("location.hash")?;
+        stage.page.key(key)?;
+        // The title has the number of the message when it is drawn.
+        let is_drawn = "document.title.startsWith(`${location.hash.split('/')[2]} `)";
+        stage.page.until(&format!("location.hash !== {before} && {is_drawn}"))?;
+        let kind = stage.page.until("document.querySelector('main .facts dd')?.textContent")?;
+        if kind != "state" {
+            return Ok(());
+        }
     }
 }
 

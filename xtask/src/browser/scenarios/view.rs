@@ -24,7 +24,7 @@ pub(super) fn shows(stage: &Stage) -> Result<Outcome, Failure> {
     stage.says(view.call.says)?;
     // The frame has an origin of its own, and the view in it none.
     let frames = stage.inspector.frames()?;
-    page.until(&format!("document.querySelector('.side iframe')?.src === {}", json!(format!("{frames}/"))))?;
+    page.until(&format!("document.querySelector('.side iframe')?.src.startsWith({})", json!(format!("{frames}/"))))?;
     stage.says("the view is initialized")?;
     page.until_in(Some(OPAQUE), view.shows)?;
     page.until_in(Some(OPAQUE), "(() => { try { return !parent.document } catch { return true } })()")?;

@@ -465,3 +465,16 @@ fn results_name_the_server() {
         assert_eq!(server_info(&text(&result)), expected, "{result}");
     }
 }
+
+#[test]
+fn a_level_is_asked_for_on_behalf_of_callers_at_once() {
+    let mut dialect = dialect();
+    let extras = RequestOptions { capabilities: Some(Arc::default()), ..RequestOptions::default() };
+    for level in [LoggingLevel::Debug, LoggingLevel::Error] {
+        dialect.set_log_level(Some(level));
+        let request =
+            dialect.forward(RequestId::from(1), "tools/list", &params(&json!({})), &extras).expect("it is known");
+        let text = String::from_utf8_lossy(&request.params).into_owned();
+        assert!(text.contains(&format!("\"{LOG_LEVEL}\":\"{level}\"")), "{level}: {text}");
+    }
+}
