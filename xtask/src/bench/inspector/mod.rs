@@ -111,10 +111,9 @@ fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: 
         ..Figures::default()
     };
     let mut hand = Hand::new(&page);
-    for number in 0..TASKS.len() {
+    for (number, name) in TASKS.iter().enumerate() {
         let began = if number == 0 { start } else { Instant::now() };
-        let effort =
-            hand.task(peer, number, began).map_err(|why| format!("{}: {}: {why}", peer.name(), TASKS[number]))?;
+        let effort = hand.task(peer, number, began).map_err(|why| format!("{}: {}: {why}", peer.name(), name))?;
         figures.efforts.push(effort);
         figures.visible = figures.visible.most(hand.visible(tools)?);
         if number == 0 {

@@ -42,7 +42,7 @@ fn stat(id: u32) -> Vec<u64> {
 
 /// Returns the processor time of a tree so far, in milliseconds, with that of its processes that have ended.
 pub(super) fn cpu_ms(root: u32) -> f64 {
-    processes(root).into_iter().map(|id| one_cpu_ms(id)).sum()
+    processes(root).into_iter().map(one_cpu_ms).sum()
 }
 
 fn one_cpu_ms(id: u32) -> f64 {
