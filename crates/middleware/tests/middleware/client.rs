@@ -202,6 +202,30 @@ fn middleware_answers_in_place_of_callbacks() {
     });
 }
 
+/// Middleware that asks the user first, who takes a while.
+struct Slow;
+
+impl Middleware for Slow {
+    fn server_request(
+        &self,
+        request: ServerRequest,
+        next: ServerRequestNext,
+    ) -> BoxFuture<'static, Result<JsonText, RpcError>> {
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            next.run(request).await
+        })
+    }
+}
+
+#[test]
+fn requests_do_not_time_out_while_middleware_answers() {
+    in_each_revision(async |version| {
+        let client = client(version).timeout(Duration::from_secs(5)).middleware(Slow).connect(server()).await.unwrap();
+        assert_eq!(call(&client, "roots", json!({})).await, ("1".into(), false), "{version}");
+    });
+}
+
 #[test]
 fn notifications_pass_both_ways() {
     let sessions = Count::default();
