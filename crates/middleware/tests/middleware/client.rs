@@ -357,7 +357,7 @@ fn the_log_has_shapes_and_no_values() {
         let records = records.lock().unwrap();
         let shown = &records[0];
         assert_eq!((shown.message, shown.target.as_deref()), (ClientMessage::Request, Some("show")));
-        assert_eq!(shown.params, "{arguments: {n: number}, name: string(4)}");
+        assert_eq!(shown.params, "{name: string(4), arguments: {n: number}}");
         assert!(shown.error.is_none() && !format!("{records:?}").contains("1234"));
         assert!(records[1].error.as_ref().unwrap().contains("down"));
         assert!(records.iter().any(|record| record.message == ClientMessage::ServerRequest));
