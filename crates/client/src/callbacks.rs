@@ -107,9 +107,14 @@ impl Callbacks {
         }
     }
 
+    /// Begins to answer a request in a session: until the guard is dropped, requests of the client do not time out.
+    pub(crate) fn busy(&self) -> Busy {
+        Busy::new(self.activity.clone())
+    }
+
     /// Answers a request that came in a session. Meanwhile, requests of the client do not time out.
     pub(crate) fn answer_on_session(&self, dialect: &Arc<Dialect>, method: &str, params: &str) -> Answer {
-        let busy = Busy::new(self.activity.clone());
+        let busy = self.busy();
         let answer = self.answer(dialect, method, params);
         Box::pin(async move {
             let answer = match answer {
@@ -244,7 +249,8 @@ impl Activity {
     }
 }
 
-struct Busy(Arc<Activity>);
+/// A request of the server that is being answered.
+pub(crate) struct Busy(Arc<Activity>);
 
 impl Busy {
     fn new(activity: Arc<Activity>) -> Self {

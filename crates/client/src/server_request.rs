@@ -126,7 +126,12 @@ impl Incoming {
         }
         let request = self.server_request(dialect, method, params.clone(), self.channel.get().cloned());
         let next = ServerRequestNext::new(self, dialect, None);
-        Box::pin(guarded(async move { next.run(request).await }))
+        let busy = self.callbacks.busy();
+        Box::pin(async move {
+            let answer = guarded(async move { next.run(request).await }).await;
+            drop(busy);
+            answer
+        })
     }
 
     /// Answers the input requests of one round, concurrently.

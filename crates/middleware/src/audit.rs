@@ -4,7 +4,6 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use couplet_core::{BoxFuture, Call, Reply};
 use couplet_server::{Middleware, Next};
-use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{names::target, shape::shape};
@@ -101,7 +100,7 @@ impl Audit {
         let arguments = match call.params.get("arguments") {
             None => String::new(),
             Some(arguments) if self.values => arguments.as_str().to_owned(),
-            Some(arguments) => arguments.parse().map_or_else(|_| "invalid".to_owned(), |value: Value| shape(&value)),
+            Some(arguments) => shape(&arguments),
         };
         let record = AuditRecord {
             method: call.method.to_string(),

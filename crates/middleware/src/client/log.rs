@@ -5,7 +5,6 @@ use std::{fmt, sync::Arc, time::Duration};
 use couplet_client::{ClientRequest, Middleware, Next, Notice, ServerRequest, ServerRequestNext};
 use couplet_core::{BoxFuture, Error, JsonText, Outcome, message::Params};
 use couplet_types::RpcError;
-use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::shape::shape;
@@ -96,7 +95,7 @@ impl ClientLog {
         let text = params.text();
         let params = match self.values {
             true => text.as_str().to_owned(),
-            false => text.parse().map_or_else(|_| "invalid".to_owned(), |value: Value| shape(&value)),
+            false => shape(text),
         };
         let error = Some("cancelled".to_owned());
         let record = ClientRecord { message, method: method.to_owned(), target, params, error, time: Duration::ZERO };

@@ -202,6 +202,30 @@ fn middleware_answers_in_place_of_callbacks() {
     });
 }
 
+/// Middleware that asks the user first, who takes a while.
+struct Slow;
+
+impl Middleware for Slow {
+    fn server_request(
+        &self,
+        request: ServerRequest,
+        next: ServerRequestNext,
+    ) -> BoxFuture<'static, Result<JsonText, RpcError>> {
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            next.run(request).await
+        })
+    }
+}
+
+#[test]
+fn requests_do_not_time_out_while_middleware_answers() {
+    in_each_revision(async |version| {
+        let client = client(version).timeout(Duration::from_secs(5)).middleware(Slow).connect(server()).await.unwrap();
+        assert_eq!(call(&client, "roots", json!({})).await, ("1".into(), false), "{version}");
+    });
+}
+
 #[test]
 fn notifications_pass_both_ways() {
     let sessions = Count::default();
@@ -333,7 +357,7 @@ fn the_log_has_shapes_and_no_values() {
         let records = records.lock().unwrap();
         let shown = &records[0];
         assert_eq!((shown.message, shown.target.as_deref()), (ClientMessage::Request, Some("show")));
-        assert_eq!(shown.params, "{arguments: {n: number}, name: string(4)}");
+        assert_eq!(shown.params, "{name: string(4), arguments: {n: number}}");
         assert!(shown.error.is_none() && !format!("{records:?}").contains("1234"));
         assert!(records[1].error.as_ref().unwrap().contains("down"));
         assert!(records.iter().any(|record| record.message == ClientMessage::ServerRequest));
