@@ -161,29 +161,37 @@ pub(crate) fn encoded(call: &Call, tools: Vec<Tool>, more: Vec<RawJson>) -> Resu
 /// The arguments of an added tool.
 ///
 /// # Errors
-/// The reply to a call whose arguments are not an object.
-pub(crate) fn arguments(call: &Call) -> Result<Params, Reply> {
-    Params::from_text(call.arguments()).map_err(|fault| wrong(call, format!("`arguments`: {fault}")))
+/// If they are not an object.
+pub(crate) fn arguments(call: &Call) -> Result<Params, String> {
+    Params::from_text(call.arguments()).map_err(|fault| format!("`arguments`: {fault}"))
 }
 
 /// A string among the arguments.
 ///
 /// # Errors
-/// The reply to a call where it is missing or something else.
-pub(crate) fn required<'a>(call: &Call, arguments: &'a Params, key: &str) -> Result<Cow<'a, str>, Reply> {
-    match arguments.read_str(key) {
-        Ok(Some(text)) => Ok(text),
-        Ok(None) => Err(wrong(call, format!("argument `{key}` is missing (required)"))),
-        Err(_) => Err(wrong(call, format!("argument `{key}`: expected a string"))),
-    }
+/// If it is missing or something else.
+pub(crate) fn required<'a>(arguments: &'a Params, key: &str) -> Result<Cow<'a, str>, String> {
+    optional(arguments, key)?.ok_or_else(|| format!("argument `{key}` is missing (required)"))
 }
 
-/// The reply to a call with wrong arguments.
-pub(crate) fn wrong(call: &Call, what: String) -> Reply {
-    match call.revision.wrong_arguments_are_results() {
-        true => Reply::tool_error(call, what),
-        false => RpcError::invalid_params(what).into(),
-    }
+/// A string among the arguments, if it is there.
+///
+/// # Errors
+/// If it is something else.
+pub(crate) fn optional<'a>(arguments: &'a Params, key: &str) -> Result<Option<Cow<'a, str>>, String> {
+    arguments.read_str(key).map_err(|_| format!("argument `{key}`: expected a string"))
+}
+
+/// The call of the service that a call of an added tool leads to.
+///
+/// # Errors
+/// If the argument that names the target is missing, or the arguments cannot be read.
+pub(crate) fn request(added: &impl Added, tool: &str, key: &str, call: &Call) -> Result<Call, String> {
+    required(&arguments(call)?, key)?;
+    let (method, params) = added.target(tool, &call.params).ok_or("`arguments` cannot be read")?;
+    let mut inside = call.with_params(params);
+    inside.method = method.as_str().into();
+    Ok(inside)
 }
 
 /// The parameters of a request that an added tool leads to: those of the call, with other members in place of the name and
@@ -196,13 +204,6 @@ pub(crate) fn inside<const N: usize>(params: &Params, members: [(&str, Option<Js
         }
     }
     Some(inside)
-}
-
-/// The call of another method.
-pub(crate) fn redirected(call: &Call, method: RequestMethod, params: Params) -> Call {
-    let mut inside = call.with_params(params);
-    inside.method = method.as_str().into();
-    inside
 }
 
 /// The reply of an added tool: an error that the model can correct is a failed tool.

@@ -1,6 +1,6 @@
 //! Prompts for hosts that know only tools.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use couplet_core::{
     BoxFuture, Call, Description, IntoService, JsonText, Reply, Service, Wrap, http::headers::ParamHeader,
@@ -13,7 +13,7 @@ use couplet_types::{
 use serde_json::json;
 
 use crate::{
-    added::{self, About, Added, inside, redirected},
+    added::{self, About, Added, inside},
     list::{self, PROMPTS},
 };
 
@@ -60,12 +60,11 @@ impl PromptsAsTools {
         if let Some(refused) = added::refuse_task(&call, LIST) {
             return refused;
         }
-        let arguments = match added::arguments(&call) {
-            Ok(arguments) => arguments,
-            Err(reply) => return reply,
-        };
-        let Ok(cursor) = arguments.read_str("cursor") else {
-            return added::wrong(&call, "argument `cursor`: expected a string".to_owned());
+        let cursor = added::arguments(&call)
+            .and_then(|arguments| Ok(added::optional(&arguments, "cursor")?.map(Cow::into_owned)));
+        let cursor = match cursor {
+            Ok(cursor) => cursor,
+            Err(what) => return Reply::wrong_arguments(&call, what),
         };
         let page = match list::page(&self.service, &call, PROMPTS, cursor.as_deref()).await {
             Ok(page) => page,
@@ -84,14 +83,11 @@ impl PromptsAsTools {
         if let Some(refused) = added::refuse_task(&call, GET) {
             return refused;
         }
-        let name = added::arguments(&call).and_then(|all| added::required(&call, &all, "name").map(|_| ()));
-        if let Err(reply) = name {
-            return reply;
-        }
-        let Some((method, params)) = self.target(GET, &call.params) else {
-            return added::wrong(&call, "the arguments cannot be read".to_owned());
+        let request = match added::request(&self, GET, "name", &call) {
+            Ok(request) => request,
+            Err(what) => return Reply::wrong_arguments(&call, what),
         };
-        let reply = self.service.call(redirected(&call, method, params)).await;
+        let reply = self.service.call(request).await;
         added::reply(&call, reply, |text| {
             let prompt: GetPromptResult = text.parse().ok()?;
             Some(CallToolResult::new(prompt.messages.into_iter().map(block).collect()))

@@ -1,6 +1,6 @@
 //! Resources for hosts that know only tools.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use couplet_core::{
     BoxFuture, Call, Description, IntoService, JsonText, Reply, Service, Wrap, http::headers::ParamHeader,
@@ -13,12 +13,16 @@ use couplet_types::{
 use serde_json::json;
 
 use crate::{
-    added::{self, About, Added, inside, redirected},
+    added::{self, About, Added, inside},
     list::{self, RESOURCES, TEMPLATES},
 };
 
 const LIST: &str = "list_resources";
 const READ: &str = "read_resource";
+
+/// The beginnings of cursors.
+const RESOURCES_FROM: &str = "resources:";
+const TEMPLATES_FROM: &str = "templates:";
 
 /// A service whose resources can be listed and read with tools, for hosts that know only tools: `list_resources` and
 /// `read_resource`.
@@ -60,38 +64,35 @@ impl ResourcesAsTools {
         if let Some(refused) = added::refuse_task(&call, LIST) {
             return refused;
         }
-        let arguments = match added::arguments(&call) {
-            Ok(arguments) => arguments,
-            Err(reply) => return reply,
+        let place = added::arguments(&call).and_then(|arguments| Place::new(added::optional(&arguments, "cursor")?));
+        let place = match place {
+            Ok(place) => place,
+            Err(what) => return Reply::wrong_arguments(&call, what),
         };
-        let Ok(cursor) = arguments.read_str("cursor") else {
-            return added::wrong(&call, "argument `cursor`: expected a string".to_owned());
-        };
-        match self.pages(&call, cursor.as_deref()).await {
+        match self.pages(&call, place).await {
             Ok(text) => Reply::Complete(call.revision.encode(CallToolResult::text(text))),
             Err(reply) => added::for_model(&call, reply),
         }
     }
 
-    async fn pages(&self, call: &Call, cursor: Option<&str>) -> Result<String, Reply> {
-        let unknown = || added::wrong(call, "argument `cursor`: expected a `nextCursor` of this tool".to_owned());
+    async fn pages(&self, call: &Call, place: Place) -> Result<String, Reply> {
         let mut result: Map<RawJson> = Map::new();
-        let mut next = None;
-        let templates_from = match cursor.map(|cursor| cursor.split_once(':').ok_or_else(unknown)).transpose()? {
-            Some(("templates", cursor)) => Some(Some(cursor).filter(|cursor| !cursor.is_empty())),
-            Some(("resources", _)) | None => {
-                let from = cursor.and_then(|cursor| cursor.strip_prefix("resources:"));
-                let page = list::page(&self.service, call, RESOURCES, from).await?;
+        let (mut next, mut templates) = (None, None);
+        match place {
+            Place::Resources(cursor) => {
+                let page = list::page(&self.service, call, RESOURCES, cursor.as_deref()).await?;
                 insert(&mut result, RESOURCES.member, &page.items);
-                next = page.next.map(|cursor| format!("resources:{cursor}"));
-                next.is_none().then_some(None)
+                match page.next {
+                    Some(cursor) => next = Some(format!("{RESOURCES_FROM}{cursor}")),
+                    None => templates = Some(None),
+                }
             }
-            Some(_) => return Err(unknown()),
-        };
-        if let Some(from) = templates_from {
-            let page = list::page(&self.service, call, TEMPLATES, from).await?;
+            Place::Templates(cursor) => templates = Some(Some(cursor)),
+        }
+        if let Some(cursor) = templates {
+            let page = list::page(&self.service, call, TEMPLATES, cursor.as_deref()).await?;
             insert(&mut result, TEMPLATES.member, &page.items);
-            next = page.next.map(|cursor| format!("templates:{cursor}"));
+            next = page.next.map(|cursor| format!("{TEMPLATES_FROM}{cursor}"));
         }
         if let Some(next) = next {
             insert(&mut result, "nextCursor", &next);
@@ -103,18 +104,32 @@ impl ResourcesAsTools {
         if let Some(refused) = added::refuse_task(&call, READ) {
             return refused;
         }
-        let uri = added::arguments(&call).and_then(|all| added::required(&call, &all, "uri").map(|_| ()));
-        if let Err(reply) = uri {
-            return reply;
-        }
-        let Some((method, params)) = self.target(READ, &call.params) else {
-            return added::wrong(&call, "the arguments cannot be read".to_owned());
+        let request = match added::request(&self, READ, "uri", &call) {
+            Ok(request) => request,
+            Err(what) => return Reply::wrong_arguments(&call, what),
         };
-        let reply = self.service.call(redirected(&call, method, params)).await;
+        let reply = self.service.call(request).await;
         added::reply(&call, reply, |text| {
             let read: ReadResourceResult = text.parse().ok()?;
             Some(CallToolResult::new(read.contents.into_iter().map(block).collect()))
         })
+    }
+}
+
+/// Where a page begins: resources come first, then templates.
+enum Place {
+    Resources(Option<String>),
+    Templates(String),
+}
+
+impl Place {
+    fn new(cursor: Option<Cow<'_, str>>) -> Result<Self, String> {
+        let Some(cursor) = cursor else { return Ok(Self::Resources(None)) };
+        match (cursor.strip_prefix(RESOURCES_FROM), cursor.strip_prefix(TEMPLATES_FROM)) {
+            (Some(cursor), _) => Ok(Self::Resources(Some(cursor.to_owned()))),
+            (_, Some(cursor)) => Ok(Self::Templates(cursor.to_owned())),
+            _ => Err("argument `cursor`: expected a `nextCursor` of this tool".to_owned()),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use couplet_core::{Call, Fault, JsonText, Reply, Revision, http::headers::ParamHeader, message::Params};
-use couplet_types::{Map, RawJson, RpcError, ToolAnnotations};
+use couplet_types::{Map, RawJson, ToolAnnotations};
 
 use crate::{
     argument::{Access, ArgumentTransform},
@@ -130,15 +130,9 @@ impl ToolTransform {
     /// Returns the parameters of a call with the arguments that the tool expects; `None` if they are the same.
     ///
     /// # Errors
-    /// The reply to a call whose arguments the caller must correct.
-    pub fn arguments(&self, call: &Call) -> Result<Option<Params>, Reply> {
-        if self.arguments.is_empty() {
-            return Ok(None);
-        }
-        self.inward(call).map(Some).map_err(|what| match call.revision.wrong_arguments_are_results() {
-            true => Reply::tool_error(call, what),
-            false => RpcError::invalid_params(what).into(),
-        })
+    /// The message for [`Reply::wrong_arguments`], if the caller must correct the arguments.
+    pub fn arguments(&self, call: &Call) -> Result<Option<Params>, String> {
+        if self.arguments.is_empty() { Ok(None) } else { self.inward(call).map(Some) }
     }
 
     fn inward(&self, call: &Call) -> Result<Params, String> {

@@ -10,13 +10,14 @@ use couplet::{
         client::{ClientLog, ClientRecord, ClientRetry, ClientTiming},
     },
     prelude::*,
+    transform::{ToolSearch, ToolTransform, Transform},
 };
 use serde_json::json;
 
 use crate::kit::{Wire, request};
 
 /// The rows of the table. Those of clients include the server.
-pub(crate) const ROWS: [&str; 20] = [
+pub(crate) const ROWS: [&str; 24] = [
     "none",
     "Audit",
     "CircuitBreaker",
@@ -31,6 +32,10 @@ pub(crate) const ROWS: [&str; 20] = [
     "ResponseLimit with Spill",
     "Retry",
     "Timing",
+    "ToolSearch",
+    "ToolSearch, call_tool",
+    "Transform, renamed",
+    "Transform, preset",
     "Visibility",
     "Visibility by Tags",
     "client, none",
@@ -53,7 +58,14 @@ pub(crate) fn calls(row: &str) -> Calls {
         "Coercion, converting" => json!({ "text": "hello, world", "times": "1" }),
         _ => json!({ "text": "hello, world" }),
     };
-    let request = request(VERSION, "tools/call", json!({ "name": "echo", "arguments": arguments }));
+    let call = match row {
+        "ToolSearch, call_tool" => {
+            json!({ "name": "call_tool", "arguments": { "name": "echo", "arguments": arguments } })
+        }
+        "Transform, renamed" => json!({ "name": "say", "arguments": arguments }),
+        _ => json!({ "name": "echo", "arguments": arguments }),
+    };
+    let request = request(VERSION, "tools/call", call);
     let mut wire = Wire::with(service(row), VERSION);
     Box::new(move |count| {
         for _ in 0..count {
@@ -99,6 +111,14 @@ fn service(row: &str) -> Arc<dyn Service> {
         }
         "Retry" => server.middleware(Retry::new(3)),
         "Timing" => server.middleware(Timing::new()),
+        "ToolSearch" | "ToolSearch, call_tool" => return ToolSearch::new(server).into_service(),
+        "Transform, renamed" => {
+            return Transform::new(server).tool("echo", ToolTransform::new().name("say")).into_service();
+        }
+        "Transform, preset" => {
+            let echo = ToolTransform::new().preset("times", json!(1));
+            return Transform::new(server).tool("echo", echo).into_service();
+        }
         "Visibility" => return Visibility::new(server, all).into_service(),
         "Visibility by Tags" => {
             return Visibility::by_tags(server, Tags::new().tools("plain", ["echo"])).into_service();

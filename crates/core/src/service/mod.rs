@@ -367,6 +367,15 @@ impl Reply {
     pub fn tool_error(call: &Call, message: impl Into<String>) -> Self {
         Self::Complete(call.revision.encode(CallToolResult::error(message)))
     }
+
+    /// Creates the reply to a tool call with wrong arguments: a result for the model, or -32602 in the revisions that have
+    /// an error for it.
+    pub fn wrong_arguments(call: &Call, message: impl Into<String>) -> Self {
+        match call.revision.wrong_arguments_are_results() {
+            true => Self::tool_error(call, message),
+            false => Self::Error(RpcError::invalid_params(message)),
+        }
+    }
 }
 
 impl From<RpcError> for Reply {

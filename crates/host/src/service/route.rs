@@ -42,7 +42,7 @@ impl View {
             match changes.arguments(&call) {
                 Ok(Some(params)) => call.params = params,
                 Ok(None) => {}
-                Err(reply) => return reply,
+                Err(what) => return Reply::wrong_arguments(&call, what),
             }
         }
         let goal = Goal { exposed, item: item.into(), door, splice: true };

@@ -45,6 +45,9 @@ async fn a_profile_selects_and_renames() {
             assert_eq!(error.rpc().unwrap().message, format!("there is no tool `{hidden}`"));
         }
         assert!(client.resources().await.unwrap().is_empty());
+        for uri in ["files://one", "files://7/page", "files://unlisted"] {
+            assert!(client.read(uri).await.is_err(), "{uri} is hidden");
+        }
     })
     .await;
 }

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use self::index::Index;
 use crate::{
-    added::{self, About, Added, inside, redirected},
+    added::{self, About, Added, inside},
     list::{self, TOOLS},
 };
 
@@ -127,23 +127,15 @@ impl ToolSearch {
         if let Some(refused) = added::refuse_task(&call, SEARCH) {
             return refused;
         }
-        let arguments = match added::arguments(&call) {
-            Ok(arguments) => arguments,
-            Err(reply) => return reply,
-        };
-        let query = match added::required(&call, &arguments, "query") {
+        let (query, limit) = match self.query(&call) {
             Ok(query) => query,
-            Err(reply) => return reply,
-        };
-        let Ok(limit) = arguments.read_opt::<usize>("limit") else {
-            return added::wrong(&call, format!("argument `limit`: expected an integer from 1 to {MAX_LIMIT}"));
+            Err(what) => return Reply::wrong_arguments(&call, what),
         };
         let catalog = match list::all(&self.service, &call, TOOLS).await {
             Ok(tools) => self.catalog(tools),
             Err(reply) => return added::for_model(&call, reply),
         };
         let found = catalog.index.search(&query);
-        let limit = limit.unwrap_or(self.limit).clamp(1, MAX_LIMIT);
         let tools: Vec<RawJson> = found.iter().take(limit).filter_map(|at| brief(catalog.tools.get(*at)?)).collect();
         let text = match RawJson::new(&json!({ "tools": tools, "matches": found.len() })) {
             Ok(text) if !tools.is_empty() => text.get().to_owned(),
@@ -152,18 +144,24 @@ impl ToolSearch {
         Reply::Complete(call.revision.encode(CallToolResult::text(text)))
     }
 
+    /// The words of a search, and the number of tools to return.
+    fn query(&self, call: &Call) -> Result<(String, usize), String> {
+        let arguments = added::arguments(call)?;
+        let query = added::required(&arguments, "query")?.into_owned();
+        let limit = arguments.read_opt::<usize>("limit");
+        let limit = limit.map_err(|_| format!("argument `limit`: expected an integer from 1 to {MAX_LIMIT}"))?;
+        Ok((query, limit.unwrap_or(self.limit).clamp(1, MAX_LIMIT)))
+    }
+
     async fn forward(self, call: Call) -> Reply {
         if let Some(refused) = added::refuse_task(&call, CALL) {
             return refused;
         }
-        let name = added::arguments(&call).and_then(|all| added::required(&call, &all, "name").map(|_| ()));
-        if let Err(reply) = name {
-            return reply;
-        }
-        let Some((method, params)) = self.target(CALL, &call.params) else {
-            return added::wrong(&call, "the arguments cannot be read".to_owned());
+        let request = match added::request(&self, CALL, "name", &call) {
+            Ok(request) => request,
+            Err(what) => return Reply::wrong_arguments(&call, what),
         };
-        let reply = self.service.call(redirected(&call, method, params)).await;
+        let reply = self.service.call(request).await;
         added::for_model(&call, reply)
     }
 

@@ -83,7 +83,7 @@ impl Transform {
         let change = rules.tool_changes.get(named.own());
         let arguments = match change.map_or(Ok(None), |change| change.arguments(&call)) {
             Ok(arguments) => arguments,
-            Err(reply) => return Box::pin(ready(reply)),
+            Err(what) => return Box::pin(ready(Reply::wrong_arguments(&call, what))),
         };
         let renamed = match named {
             Named::Other(renamed) => Some(renamed.clone()),

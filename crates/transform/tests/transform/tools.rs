@@ -145,7 +145,9 @@ fn parts_of_a_service() {
 #[test]
 fn scopes_and_headers_follow_the_names() {
     let region = json!({ "type": "string", "x-mcp-header": "Region" });
-    let schema = json!({ "type": "object", "properties": { "region": region.clone(), "zone": { "type": "object", "properties": { "id": { "type": "string", "x-mcp-header": "Zone" } } } } });
+    let id = json!({ "type": "string", "x-mcp-header": "Zone" });
+    let zone = json!({ "type": "object", "properties": { "id": id } });
+    let schema = json!({ "type": "object", "properties": { "region": region, "zone": zone } });
     let deploy = tool("deploy", || "deployed").scopes(["ops"]).input_schema(schema);
     let inner: Server = Server::new("s", "1").tool(deploy);
     let change = ToolTransform::new().name("ship").argument("region", ArgumentTransform::new().name("area"));
