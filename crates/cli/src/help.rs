@@ -104,8 +104,8 @@ Examples:
 
 pub(crate) const OPENAPI: &str = "\
 Each operation becomes a tool. SCHEME is the name of a security scheme in the
-document; in one without schemes, `bearer` and `basic` work. VALUE is a key or a
-token, `user:password`, or `id:secret` for the client credentials of OAuth.
+document; where none has that name, `bearer` and `basic` work. VALUE is a key or
+a token, `user:password`, or `id:secret` for the client credentials of OAuth.
 
 A filter has one or more conditions with commas between them; `*` stands for any
 text. Credentials are sent to the origin of the API only, and the model cannot

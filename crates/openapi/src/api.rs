@@ -12,7 +12,7 @@ use couplet_server::Server;
 use crate::{
     CallerCredentials, Document, Filter, Operation, Skipped, SpecError,
     filter::Filters,
-    operation::{Base, ServerSettings, collect},
+    operation::{Base, ServerSettings, collect, tags},
     security::{Credentials, Source},
     send::{Upstream, base_uri},
     server,
@@ -76,7 +76,10 @@ impl OpenApi {
     /// # Errors
     /// If it is not an `http` or `https` URL, or has user information, a query or a fragment.
     pub fn base_url(mut self, url: &str) -> Result<Self, SpecError> {
-        let base = Base::parse(url).ok_or_else(|| SpecError::new(format!("`{url}` is not a base URL")))?;
+        let expected = "expected `http` or `https`, a host and a path, without a login, a query or a fragment";
+        let base = Base::parse(url);
+        let base =
+            base.ok_or_else(|| SpecError::new(format!("`{}` is not a base URL: {expected}", without_login(url))))?;
         self.servers.base = Some(base);
         Ok(self)
     }
@@ -181,7 +184,8 @@ impl OpenApi {
             return Err(SpecError::new(what));
         }
         if operations.is_empty() {
-            let reason = skipped.first().map_or("the filters select none".to_owned(), |first| first.reason.clone());
+            let reason = skipped.first().map(|first| first.reason.clone());
+            let reason = reason.unwrap_or_else(|| none_selected(&self.document));
             return Err(SpecError::new(format!("no operation can be served: {reason}")));
         }
         for skipped in &skipped {
@@ -207,6 +211,25 @@ impl OpenApi {
         }
         let origins = self.origins.iter().cloned().chain(own.map(|base| base.origin)).collect();
         Ok(Upstream { fetcher: fetcher.limit(self.limit).timeout(self.timeout), credentials, origins })
+    }
+}
+
+/// Explains that the filters select nothing, with the tags that they could select.
+fn none_selected(document: &Document) -> String {
+    let tags = tags(document);
+    let shown: Vec<String> = tags.iter().take(12).map(|tag| format!("`{tag}`")).collect();
+    let more = if tags.len() > shown.len() { ", .." } else { "" };
+    match shown.is_empty() {
+        true => "the filters select none".to_owned(),
+        false => format!("the filters select none; the document has the tags {}{more}", shown.join(", ")),
+    }
+}
+
+/// Removes a login from a URL that is shown.
+fn without_login(url: &str) -> String {
+    match url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1))) {
+        Some((scheme, rest)) => format!("{scheme}://[redacted]@{rest}"),
+        None => url.to_owned(),
     }
 }
 

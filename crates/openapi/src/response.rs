@@ -138,8 +138,11 @@ fn redact(value: &mut Value, secrets: &[Secret]) -> bool {
             }
             None => false,
         },
-        Value::Array(items) => items.iter_mut().fold(false, |found, item| redact(item, secrets) || found),
-        Value::Object(members) => members.values_mut().fold(false, |found, member| redact(member, secrets) || found),
+        // Each of them, not only the first.
+        Value::Array(items) => items.iter_mut().map(|item| redact(item, secrets)).filter(|found| *found).count() > 0,
+        Value::Object(members) => {
+            members.values_mut().map(|member| redact(member, secrets)).filter(|found| *found).count() > 0
+        }
         _ => false,
     }
 }

@@ -135,7 +135,7 @@ fn service(args: &Args, document: Document, output: &Output) -> Result<Arc<dyn S
     let usage = |error: SpecError| {
         let (failure, what) = (Failure::usage(error.to_string()), error.to_string());
         match () {
-            () if what.contains("base URL") => failure.hint("name the API with --base-url URL"),
+            () if what.contains("set a base URL") => failure.hint("name the API with --base-url URL"),
             () if what.contains("use filters") => failure.hint("select operations with --include or --exclude"),
             () => failure,
         }
@@ -172,10 +172,8 @@ async fn list(service: Arc<dyn Service>, output: &Output) -> Result<(), Failure>
     output.print(text.trim_start_matches('\n'))?;
     let tools = offer.tools.len();
     if tools > MOST_TOOLS && !output.json {
-        output.note(&format!(
-            "{tools} tools are more than some hosts accept ({MOST_TOOLS}) and models choose well among"
-        ));
-        output.note("select some with --include or --exclude: tag:T, method:M, path:P, name:N");
+        output.note(&format!("note: {tools} tools are more than some hosts accept ({MOST_TOOLS})"));
+        output.note("hint: select some with --include or --exclude, by tag:T, path:P or name:N");
     }
     client.close().await?;
     Ok(())

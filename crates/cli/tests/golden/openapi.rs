@@ -106,6 +106,28 @@ fn lists_and_mistakes() {
 }
 
 #[test]
+fn many_tools_are_listed_with_a_hint() {
+    let folder = Folder::new("openapi-many");
+    let spec = folder.file("many.yaml");
+    for (count, is_hinted) in [(128, false), (129, true)] {
+        let paths: String = (0..count).map(|at| format!("  /{at}: {{ get: {{}} }}\n")).collect();
+        fs::write(&spec, format!("openapi: 3.0.0\nservers: [{{ url: 'https://example.com' }}]\npaths:\n{paths}"))
+            .unwrap();
+        let output = couplet().args(["openapi", &spec, "--list"]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.contains("--include or --exclude")), (Some(0), is_hinted), "{said}");
+        assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    }
+    // A device that never ends is read as far as a document can be long.
+    #[cfg(unix)]
+    {
+        let output = couplet().args(["openapi", "/dev/zero", "--list"]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("more than 64 MiB"), "{said}");
+    }
+}
+
+#[test]
 fn calls_on_stdio() {
     let folder = Folder::new("openapi-stdio");
     let spec = folder.file("pets.yaml");

@@ -117,6 +117,13 @@ pub(crate) fn collect(
     (operations, skipped)
 }
 
+/// Returns the tags of all operations, each once.
+pub(crate) fn tags(document: &Document) -> BTreeSet<String> {
+    let raw = raw(document);
+    let tags = raw.iter().flat_map(|raw| items(&raw.operation["tags"]).take(100)).filter_map(Value::as_str);
+    tags.map(|tag| text::clean(tag, 60)).filter(|tag| !tag.is_empty()).collect()
+}
+
 fn raw(document: &Document) -> Vec<Raw<'_>> {
     let mut found = Vec::new();
     for (path, item) in members(document.member("paths")).filter(|(path, _)| path.starts_with('/')) {

@@ -65,9 +65,6 @@ pub(super) fn description(operation: &Value, item: &Value, request: &str, parame
     let said = |value: &Value| text::clean(value.as_str().unwrap_or_default(), LONGEST);
     let (summary, long) = (said(&operation["summary"]), said(&operation["description"]));
     let mut lines: Vec<String> = Vec::new();
-    if operation["deprecated"] == true {
-        lines.push("Deprecated.".to_owned());
-    }
     match (summary.as_str(), long.as_str()) {
         ("", "") => match said(&item["summary"]) {
             text if text.is_empty() => lines.push(format!("Sends {request}.")),
@@ -77,7 +74,9 @@ pub(super) fn description(operation: &Value, item: &Value, request: &str, parame
         (summary, "") => lines.push(summary.to_owned()),
         (summary, long) => lines.extend([summary.to_owned(), long.to_owned()]),
     }
-    let text = text::truncated(&lines.join("\n\n"), LONGEST);
+    // On the line that lists show.
+    let deprecated = if operation["deprecated"] == true { "Deprecated. " } else { "" };
+    let text = text::truncated(&format!("{deprecated}{}", lines.join("\n\n")), LONGEST);
     match pages(parameters) {
         Some(hint) => format!("{text}\n\n{hint}"),
         None => text,

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub(crate) use body::{Body, BodyKind, Content, Member, is_concrete};
 pub use collect::Skipped;
-pub(crate) use collect::collect;
+pub(crate) use collect::{collect, tags};
 pub(crate) use parameter::{Parameter, Place, Style, Values};
 pub(crate) use responses::{Expected, is_json};
 pub(crate) use servers::{Base, ServerSettings};
