@@ -8,6 +8,7 @@ mod docsrs;
 mod external;
 mod features;
 mod gateway;
+mod generate;
 mod minimal;
 mod msrv;
 mod mutants;
@@ -35,6 +36,7 @@ const STEPS: &[Step] = &[
     ("semver", semver::run),
     ("features", features::run),
     ("gateway", gateway::run),
+    ("generate", generate::run),
     ("mutants", mutants::run),
 ];
 

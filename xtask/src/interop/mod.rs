@@ -7,7 +7,7 @@ mod behind;
 mod collections;
 mod command;
 mod gateway;
-mod peer;
+pub(crate) mod peer;
 mod relay;
 mod report;
 pub(crate) mod rolling;

@@ -144,7 +144,7 @@ impl Programs {
 
 /// Why a peer is not there.
 #[derive(Clone, Debug)]
-pub(super) enum Missing {
+pub(crate) enum Missing {
     /// This machine has not what it needs, or a registry does not answer.
     Skipped(String),
     /// It should be there.
@@ -169,7 +169,7 @@ fn python(folder: &Path) -> Result<Programs, Missing> {
 }
 
 /// An environment for Python with what is required, and its interpreter.
-pub(super) fn venv(folder: &Path, requirements: &Path) -> Result<PathBuf, Missing> {
+pub(crate) fn venv(folder: &Path, requirements: &Path) -> Result<PathBuf, Missing> {
     let python = folder.join("venv/bin/python");
     let version = capture(command("python3").arg("--version"));
     let version = version.map_err(|_| Missing::Skipped("there is no `python3`".to_owned()))?;
@@ -185,7 +185,7 @@ pub(super) fn venv(folder: &Path, requirements: &Path) -> Result<PathBuf, Missin
 }
 
 /// The packages of node that a `package.json` names.
-pub(super) fn npm(folder: &Path, package: &Path) -> Result<(), Missing> {
+pub(crate) fn npm(folder: &Path, package: &Path) -> Result<(), Missing> {
     if node_major(Path::new("node")).is_none_or(|major| major < OLDEST_NODE) {
         return Err(Missing::Skipped(format!("there is no `node` {OLDEST_NODE} or newer")));
     }
