@@ -6,13 +6,13 @@
 mod languages;
 mod servers;
 
-use std::{fs, path::Path, time::Instant};
+use std::{fs, path::Path, process::Command, time::Instant};
 
 use crate::{
     Failure, ci,
     interop::peer::Missing,
     skipped,
-    workspace::{capture, cargo, command, root, target},
+    workspace::{capture, cargo, command, describe, root, target},
 };
 use languages::LANGUAGES;
 use servers::Servers;
@@ -42,11 +42,22 @@ pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
         golden(language, &(language.place)(&here))?;
         servers.renew()?;
         for mut step in (language.steps)(&here)? {
-            capture(servers.announce(&mut step)).map_err(|why| format!("{}: {why}", language.name))?;
+            quiet(servers.announce(&mut step)).map_err(|why| format!("{}: {why}", language.name))?;
         }
         println!("generate: {} is ok in {:.0} s", language.name, began.elapsed().as_secs_f64());
     }
     Ok(())
+}
+
+/// Runs a command, and shows what it says only if it fails: compilers complain on standard output.
+fn quiet(command: &mut Command) -> Result<(), Failure> {
+    let shown = describe(command);
+    let output = command.output().map_err(|e| format!("`{shown}` did not start: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Err(format!("`{shown}` failed: {}\n{out}{err}", output.status))
 }
 
 /// Generates the clients with their tests, twice: the second time nothing may differ.
