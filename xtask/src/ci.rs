@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Failure, browser, cluster, conformance, corpus, grow, interop, openapi, skipped, starter, tidy, weight,
+    Failure, browser, cluster, conformance, corpus, generate, grow, interop, openapi, skipped, starter, tidy, weight,
     workspace::{self, capture, cargo, command, packages, show},
 };
 
@@ -33,6 +33,7 @@ const STEPS: &[Step] = &[
     ("gateway", || conformance(&["--through-gateway", "--quick"])),
     ("interop", interop),
     ("openapi", || openapi::check(openapi::Profile::Debug).map(drop)),
+    ("generate", || generate::run(&[])),
     ("browser", || browser::run(&[])),
     ("cluster", cluster),
 ];

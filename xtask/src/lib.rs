@@ -17,6 +17,7 @@ mod debian;
 mod full;
 mod fuzz;
 mod gateway;
+mod generate;
 mod group;
 mod grow;
 mod interop;
@@ -95,6 +96,12 @@ const COMMANDS: &[Command] = &[
         usage: "openapi [--debug | --compare]",
         what: "real OpenAPI documents of npm packages as tools, and a foreign client of them; --compare with other libraries",
         run: openapi::run,
+    },
+    Command {
+        name: "generate",
+        usage: "generate",
+        what: "clients that `couplet generate` makes of real servers, compiled and run in each language",
+        run: generate::run,
     },
     Command {
         name: "browser",

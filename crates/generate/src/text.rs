@@ -13,7 +13,7 @@ pub(crate) fn lines(text: &str) -> Vec<String> {
     let is_truncated = truncated.len() < text.len();
     let mut lines: Vec<String> = Vec::new();
     for line in truncated.replace("\r\n", "\n").split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']) {
-        let visible: String = line.chars().filter(|c| !is_invisible(*c)).map(|c| spaced(c)).collect();
+        let visible: String = line.chars().filter(|c| !is_invisible(*c)).map(spaced).collect();
         let line = visible.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
         let is_repeated_gap = line.is_empty() && lines.last().is_none_or(String::is_empty);
         if !is_repeated_gap {

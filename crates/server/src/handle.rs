@@ -112,6 +112,19 @@ impl ServerHandle {
         Ok(())
     }
 
+    /// Replaces the resource or template of the same URI atomically, or adds it, and notifies clients. Returns whether
+    /// there was one.
+    ///
+    /// # Errors
+    /// If the URI is neither a URI nor a template.
+    #[track_caller]
+    pub fn replace_resource(&self, resource: impl IntoResource<()>) -> Result<bool, Error> {
+        let resource = resource.into_resource().checked(Location::caller()).map_err(refused)?;
+        let replaced = self.0.resources.replace(resource);
+        self.changed(Change::Resources);
+        Ok(replaced)
+    }
+
     /// Removes a resource or a template, and notifies clients. Returns whether there was one.
     pub fn remove_resource(&self, uri: &str) -> bool {
         let removed = self.0.resources.remove(uri);

@@ -33,7 +33,7 @@ pub use client::{ClientSkills, LoadSkills, LoadedSkill, Mismatch, MismatchKind};
 pub use entry::{Files, MAX_BYTES, MAX_FILES, SkillEntry, SkillFile};
 pub use frontmatter::Frontmatter;
 #[cfg(feature = "server")]
-pub use server::{Skill, Skills};
+pub use server::{Skill, Skills, SkillsHandle};
 pub use wire::{
     GetSkill, GetSkillParams, GetSkillResult, ListSkills, ListSkillsResult, ReadDirectory, ReadDirectoryParams,
     ReadDirectoryResult,

@@ -9,6 +9,7 @@ mod docsrs;
 mod external;
 mod features;
 mod gateway;
+mod generate;
 mod minimal;
 mod msrv;
 mod mutants;
@@ -39,6 +40,7 @@ const STEPS: &[Step] = &[
     ("gateway", gateway::run),
     ("openapi", openapi::run),
     ("browser", browser::run),
+    ("generate", generate::run),
     ("mutants", mutants::run),
 ];
 

@@ -169,7 +169,7 @@ fn python(folder: &Path) -> Result<Programs, Missing> {
 }
 
 /// An environment for Python with what is required, and its interpreter.
-pub(super) fn venv(folder: &Path, requirements: &Path) -> Result<PathBuf, Missing> {
+pub(crate) fn venv(folder: &Path, requirements: &Path) -> Result<PathBuf, Missing> {
     let python = folder.join("venv/bin/python");
     let version = capture(command("python3").arg("--version"));
     let version = version.map_err(|_| Missing::Skipped("there is no `python3`".to_owned()))?;

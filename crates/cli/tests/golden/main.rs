@@ -12,6 +12,7 @@ mod collections;
 mod configured;
 mod failures;
 mod gateway;
+mod generate;
 mod inspect;
 mod kit;
 mod login;

@@ -196,7 +196,10 @@ async fn results_as_text_and_as_data() {
         let result = client.call(name, ()).await.unwrap();
         assert_eq!(result.structured::<Value>().unwrap(), json!({ "n": 1 }));
         assert!(!result.is_error());
+        assert_eq!(client.call(name, ()).structured::<Value>().await.unwrap(), json!({ "n": 1 }));
     }
+    assert_eq!(client.call("failed", ()).structured::<Value>().await.unwrap_err().kind(), ErrorKind::Tool);
+    assert_eq!(client.call("data", ()).structured::<String>().await.unwrap_err().kind(), ErrorKind::Protocol);
     let failed = client.call("failed", ()).await.unwrap();
     assert!(failed.is_error());
     assert_eq!(failed.text(), "no city");
@@ -226,7 +229,10 @@ async fn a_failed_tool_is_an_error_after_into_result() {
         for (name, text) in [("fails", "the tool failed: no city"), ("silent", "the tool failed without a text")] {
             let failed = called(name).await.unwrap_err();
             assert_eq!((failed.kind(), failed.to_string().as_str()), (ErrorKind::Tool, text), "{version}");
+            let failed = client.call(name, ()).successful().await.unwrap_err();
+            assert_eq!((failed.kind(), failed.to_string().as_str()), (ErrorKind::Tool, text), "{version}");
         }
+        assert_eq!(client.call("works", ()).successful().await.unwrap().text(), "no city", "{version}");
     }
 }
 

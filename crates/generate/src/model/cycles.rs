@@ -7,9 +7,9 @@ use super::{Kind, Type, TypeDef, TypeId};
 pub(super) fn break_empty(types: &mut [TypeDef]) {
     let edges: Vec<Vec<TypeId>> = types.iter().map(|def| immediate(&def.kind)).collect();
     let component = components(&edges);
-    for id in 0..types.len() {
+    for (id, def) in types.iter_mut().enumerate() {
         let is_back = |to: TypeId| component.get(to) == component.get(id) && component.get(id) != Some(&None);
-        match &mut types[id].kind {
+        match &mut def.kind {
             Kind::Alias(ty) => cut(ty, &is_back),
             Kind::Union(variants) => variants.iter_mut().for_each(|variant| cut(&mut variant.ty, &is_back)),
             Kind::Object(_) | Kind::Enum(_) => {}

@@ -76,7 +76,8 @@ fn unique<T>(list: &[T], name: impl Fn(&T) -> &String) -> Vec<&T> {
 }
 
 fn tool<'a>(Parsed { tool, input, output }: &'a Parsed<'_>, builder: &mut Builder<'a>) -> Tool {
-    let owner = pascal(&tool.name);
+    let owner = Some(pascal(&tool.name)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
+    let owner = owner.unwrap_or_else(|| format!("Tool{}", pascal(&tool.name)));
     let mut docs = Docs::from_text(tool.description.as_deref()).with_title(tool.title.as_deref());
     docs.is_deprecated = input.get("deprecated").is_some_and(Json::is_true);
     let arguments = (!object::is_empty(input)).then(|| {

@@ -81,7 +81,7 @@ pub(super) fn write(model: &Model, out: &mut Writer) {
 fn methods(model: &Model, out: &mut Writer) {
     let mut scope = Scope::new(&[KEYWORDS, RESERVED]);
     for tool in &model.tools {
-        let method = Method {
+        let method = AsyncMethod {
             ident: scope.claim(&snake(&tool.name), "tool_"),
             docs: &tool.docs,
             last: format!("Calls the tool {}.", code(&tool.name)),
@@ -99,7 +99,7 @@ fn methods(model: &Model, out: &mut Writer) {
         method.write(model, out, &tool.output.map_or_else(|| format!("return {call}"), typed));
     }
     for prompt in &model.prompts {
-        let method = Method {
+        let method = AsyncMethod {
             ident: scope.claim(&format!("prompt_{}", snake(&prompt.name)), "prompt_"),
             docs: &prompt.docs,
             last: format!("Gets the prompt {}.", code(&prompt.name)),
@@ -112,7 +112,7 @@ fn methods(model: &Model, out: &mut Writer) {
         method.write(model, out, &body);
     }
     for template in &model.templates {
-        let method = Method {
+        let method = AsyncMethod {
             ident: scope.claim(&format!("read_{}", snake(&template.name)), "read_"),
             docs: &template.docs,
             last: format!("Reads a resource of the template {}.", code(&template.uri)),
@@ -128,7 +128,7 @@ fn methods(model: &Model, out: &mut Writer) {
 }
 
 /// A method and its documentation.
-struct Method<'m> {
+struct AsyncMethod<'m> {
     ident: String,
     docs: &'m Docs,
     /// The last sentence of the documentation.
@@ -138,7 +138,7 @@ struct Method<'m> {
     result: &'m str,
 }
 
-impl Method<'_> {
+impl AsyncMethod<'_> {
     fn write(&self, model: &Model, out: &mut Writer, body: &str) {
         let input = self.input.map(|(name, input)| {
             let ty = type_name(model, input.ty);

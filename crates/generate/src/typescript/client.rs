@@ -85,7 +85,7 @@ fn imports(model: &Model, out: &mut Writer) {
 fn methods(model: &Model, out: &mut Writer) {
     let mut scope = Scope::new(&[RESERVED]);
     for tool in &model.tools {
-        let method = Method {
+        let method = ClassMethod {
             ident: scope.claim(&camel(&tool.name), "tool"),
             docs: &tool.docs,
             last: format!("Calls the tool {}.", code(&tool.name)),
@@ -98,7 +98,7 @@ fn methods(model: &Model, out: &mut Writer) {
         method.write(model, out, &body);
     }
     for prompt in &model.prompts {
-        let method = Method {
+        let method = ClassMethod {
             ident: scope.claim(&camel(&format!("prompt {}", prompt.name)), "prompt"),
             docs: &prompt.docs,
             last: format!("Gets the prompt {}.", code(&prompt.name)),
@@ -110,7 +110,7 @@ fn methods(model: &Model, out: &mut Writer) {
         method.write(model, out, &body);
     }
     for template in &model.templates {
-        let method = Method {
+        let method = ClassMethod {
             ident: scope.claim(&camel(&format!("read {}", template.name)), "read"),
             docs: &template.docs,
             last: format!("Reads a resource of the template {}.", code(&template.uri)),
@@ -125,7 +125,7 @@ fn methods(model: &Model, out: &mut Writer) {
 }
 
 /// A method and its documentation.
-struct Method<'m> {
+struct ClassMethod<'m> {
     ident: String,
     docs: &'m Docs,
     /// The last sentence of the documentation.
@@ -134,7 +134,7 @@ struct Method<'m> {
     result: &'m str,
 }
 
-impl Method<'_> {
+impl ClassMethod<'_> {
     fn write(&self, model: &Model, out: &mut Writer, body: &str) {
         let input = self.input.map(|input| {
             let default = if input.is_optional { " = {}" } else { "" };

@@ -1,19 +1,17 @@
 //! The text of clients, beside the files of `expected`; `UPDATE_GOLDEN=1` rewrites them.
 
-use std::{env, fs, path::PathBuf};
+use std::path::Path;
 
 use couplet_generate::{Generator, Language};
+use couplet_testing::assert_golden;
 
 use super::{definitions, hostile};
 
 /// Compares a text with a file, or replaces the file.
+#[track_caller]
 fn check(name: &str, text: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/generate/expected").join(name);
-    if env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&path, text).unwrap();
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_default();
-    assert!(expected == text, "{name} differs: run UPDATE_GOLDEN=1 cargo nextest run -p couplet-generate");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/generate/expected");
+    assert_golden(folder.join(name), text);
 }
 
 #[test]

@@ -182,7 +182,8 @@ fn random_texts() {
 pub(crate) fn several() -> Definitions {
     let attacks = ["*/ \"\"\" PWNED \\ @ts-ignore", ">>> PWNED\n```\nPWNED();\n```\n    PWNED();\n# type: ignore \""];
     let mut definitions = everywhere(&attacks);
-    for name in NAMES {
+    let names = ["__proto__", "constructor", "then", "self", "Self", "None", "client", "", "1", "str", "list", "type"];
+    for name in &names {
         let schema = json!({ "properties": { *name: { "type": "string" } }, "required": [name] });
         definitions.tools.push(Tool::new(*name, RawJson::from(schema)));
     }

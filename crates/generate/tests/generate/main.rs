@@ -1,5 +1,7 @@
 //! Clients that are generated: as expected, compiled, and safe whatever a server says.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
 mod compiled;
 mod golden;
 mod hostile;
@@ -22,7 +24,7 @@ struct File {
 fn definitions(name: &str) -> Definitions {
     let path = format!("{}/tests/generate/definitions/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    let File { server, tools, prompts, templates } = serde_json::from_str(&text).unwrap();
+    let File { server, tools, prompts, templates } = serde_json::from_str(&text).expect("definitions are JSON");
     let mut definitions = Definitions::new().tools(tools).prompts(prompts).templates(templates);
     definitions.server = server;
     definitions

@@ -12,19 +12,20 @@ use crate::entry::{SKILL_MD, SkillEntry};
 /// The MIME type of a directory.
 const FOLDER: &str = "inode/directory";
 
-#[derive(Debug)]
+/// One state of the skills. It does not change: a change makes another one.
+#[derive(Clone, Debug)]
 pub(super) struct Catalog {
     skills: Vec<SkillEntry>,
-    pub(super) files: Vec<Served>,
+    /// The files by URI.
+    pub(super) files: BTreeMap<String, Served>,
     /// The direct entries of each directory, by its URI.
     folders: BTreeMap<String, BTreeMap<String, Resource>>,
     pub(super) page_size: usize,
 }
 
 /// A file that can be read.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Served {
-    pub(super) uri: String,
     pub(super) name: String,
     /// The description in the list of resources; `None` if the file is not listed there.
     pub(super) description: Option<String>,
@@ -34,7 +35,7 @@ pub(super) struct Served {
 
 impl Default for Catalog {
     fn default() -> Self {
-        Self { skills: Vec::new(), files: Vec::new(), folders: BTreeMap::new(), page_size: 50 }
+        Self { skills: Vec::new(), files: BTreeMap::new(), folders: BTreeMap::new(), page_size: 50 }
     }
 }
 
@@ -61,10 +62,35 @@ impl Catalog {
             );
             let name = if is_skill { entry.frontmatter.name().to_owned() } else { last };
             let description = is_skill.then(|| entry.frontmatter.description().to_owned());
-            self.files.push(Served { uri, name, description, mime_type, content });
+            self.files.insert(uri, Served { name, description, mime_type, content });
         }
         self.skills.push(entry);
         Ok(())
+    }
+
+    /// Removes a skill by the URI of its `SKILL.md`. Returns whether there was one.
+    pub(super) fn remove(&mut self, uri: &str) -> bool {
+        let Some(at) = self.skills.iter().position(|skill| skill.uri == uri) else { return false };
+        let folder = self.skills.remove(at).directory().to_owned();
+        // Skills are not nested, so that everything below the directory is of this one.
+        let is_inside =
+            |uri: &str| uri.strip_prefix(&folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.files.retain(|uri, _| !is_inside(uri));
+        self.folders.retain(|uri, _| !is_inside(uri));
+        true
+    }
+
+    /// The files with their URIs, in the order of their skills.
+    pub(super) fn files_in_order(&self) -> impl Iterator<Item = (&String, &Served)> {
+        self.skills.iter().flat_map(|skill| {
+            let folder = format!("{}/", skill.directory());
+            self.files.range(folder.clone()..).take_while(move |(uri, _)| uri.starts_with(&folder))
+        })
+    }
+
+    /// The entry of a skill.
+    pub(super) fn entry(&self, uri: &str) -> Option<&SkillEntry> {
+        self.skills.iter().find(|skill| skill.uri == uri)
     }
 
     /// Adds a file to its directory, and each directory to its parent, up to the skill's own.
@@ -86,8 +112,7 @@ impl Catalog {
     /// `skills/get`.
     pub(super) fn get(&self, call: &Call) -> Result<ResultBody, RpcError> {
         let uri: String = call.params.read("uri")?;
-        let skill = self.skills.iter().find(|skill| skill.uri == uri);
-        let skill = skill.ok_or_else(|| RpcError::invalid_params(format!("there is no skill `{uri}`")))?;
+        let skill = self.entry(&uri).ok_or_else(|| RpcError::invalid_params(format!("there is no skill `{uri}`")))?;
         Ok(ResultBody::value(&json!({ "skill": skill })).cacheable())
     }
 

@@ -9,7 +9,7 @@ use super::skill::Skill;
 use crate::entry::{MAX_BYTES, MAX_FILES, SKILL_MD};
 
 /// The maximum nesting depth of directories.
-const DEEPEST: usize = 16;
+pub(super) const DEEPEST: usize = 16;
 
 /// Reads the skills in a directory, ordered by path. This blocks on file I/O.
 ///

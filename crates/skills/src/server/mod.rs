@@ -2,25 +2,29 @@
 
 mod catalog;
 mod directory;
+mod live;
 mod skill;
+mod watch;
 
 use std::{path::PathBuf, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use couplet_core::{Call, Error, ErrorKind, Reply, ResultBody};
-use couplet_server::{Extension, resource};
+use couplet_server::Extension;
 use couplet_types::{ResourceContents, RpcError, SKILLS_EXTENSION};
 use serde_json::json;
 
 use crate::entry::SKILL_MD;
 use catalog::Catalog;
 
+pub use live::SkillsHandle;
 pub use skill::Skill;
 
 /// The skills extension of a server.
 ///
 /// Every `SKILL.md` appears in `resources/list`; the other files of a skill are readable by the URIs in its entry. All
-/// content is held in memory, so that lists and files always agree. Restart the server to pick up changed files.
+/// content is held in memory, so that lists and files always agree. [`Skills::handle`] changes the skills of a server that
+/// runs, and watches directories.
 ///
 /// ```
 /// use couplet_server::Server;
@@ -33,6 +37,7 @@ pub use skill::Skill;
 #[must_use = "register it with `Server::extension`"]
 pub struct Skills {
     catalog: Catalog,
+    handle: SkillsHandle,
 }
 
 impl Skills {
@@ -69,6 +74,11 @@ impl Skills {
         }
     }
 
+    /// Returns a handle that changes the skills of the running server.
+    pub fn handle(&self) -> SkillsHandle {
+        self.handle.clone()
+    }
+
     /// Sets the page size of lists of skills and of directories (default: 50).
     pub fn page_size(mut self, entries: usize) -> Self {
         self.catalog.page_size = entries.max(1);
@@ -83,30 +93,23 @@ impl Skills {
 
 impl From<Skills> for Extension {
     fn from(skills: Skills) -> Self {
-        let mut catalog = skills.catalog;
+        let Skills { catalog, handle } = skills;
         let mut extension = Self::new(SKILLS_EXTENSION)
             .settings(&json!({ "directoryRead": true }))
             // Files are read with `resources/read`.
             .capabilities(|can| {
-                can.resources.get_or_insert_default();
+                can.resources.get_or_insert_default().list_changed = Some(true);
             });
-        for file in std::mem::take(&mut catalog.files) {
-            let (uri, mime_type, content) = (file.uri.clone(), file.mime_type, file.content);
-            let size = content.len() as u64;
-            let read = move || read(&uri, mime_type, &content);
-            let listed = resource(file.uri, read).name(file.name).mime_type(mime_type).size(size);
-            extension = match file.description {
-                Some(description) => extension.resource(listed.description(description)),
-                None => extension.resource(listed.unlisted()),
-            };
+        for (uri, file) in catalog.files_in_order() {
+            extension = extension.resource(handle.resource(uri, file));
         }
-        let catalog = Arc::new(catalog);
-        let [list, get, folder] = std::array::from_fn(|_| catalog.clone());
+        handle.set(catalog);
+        let [list, get, folder] = std::array::from_fn(|_| handle.clone());
         // Clients that do not declare the extension may call these methods, too: they return plain data.
         extension
-            .open_method("skills/list", move |call, _| answer(list.clone(), call, Catalog::list))
-            .open_method("skills/get", move |call, _| answer(get.clone(), call, Catalog::get))
-            .open_method("resources/directory/read", move |call, _| answer(folder.clone(), call, Catalog::folder))
+            .open_method("skills/list", move |call, _| answer(list.get(), call, Catalog::list))
+            .open_method("skills/get", move |call, _| answer(get.get(), call, Catalog::get))
+            .open_method("resources/directory/read", move |call, _| answer(folder.get(), call, Catalog::folder))
     }
 }
 

@@ -31,13 +31,15 @@ pub struct Skill {
     /// The directories above the skill's own.
     above: Vec<String>,
     files: BTreeMap<String, Arc<[u8]>>,
+    is_dynamic: bool,
 }
 
 impl Skill {
     /// Creates a skill from its name, its description and its instructions.
     pub fn new(name: impl Into<String>, description: impl Into<String>, instructions: impl Into<String>) -> Self {
         let fields = Frontmatter::new(name.into(), description.into());
-        Self { fields, text: None, body: instructions.into(), above: Vec::new(), files: BTreeMap::new() }
+        let body = instructions.into();
+        Self { fields, text: None, body, above: Vec::new(), files: BTreeMap::new(), is_dynamic: false }
     }
 
     /// Parses a skill from the text of its `SKILL.md`.
@@ -48,7 +50,7 @@ impl Skill {
         let text = text.into();
         let (fields, body) = Frontmatter::split(&text)?;
         let body = body.to_owned();
-        Ok(Self { fields, text: Some(text), body, above: Vec::new(), files: BTreeMap::new() })
+        Ok(Self { fields, text: Some(text), body, above: Vec::new(), files: BTreeMap::new(), is_dynamic: false })
     }
 
     /// Adds a file by its path below the skill's directory, such as `references/rules.md`.
@@ -68,6 +70,25 @@ impl Skill {
     /// Places the skill below parent directories, such as `acme/billing`.
     pub fn under(mut self, folders: &str) -> Self {
         self.above = folders.split('/').map(str::to_owned).collect();
+        self
+    }
+
+    /// Lists the skill without its files (`"dynamic"`), for files that are generated when they are read: clients cannot
+    /// verify them.
+    ///
+    /// Register generated files as resources or templates of the server, below the skill's directory:
+    ///
+    /// ```
+    /// use couplet_server::{Server, resource};
+    /// use couplet_skills::{Skill, Skills};
+    ///
+    /// let prices = Skill::new("prices", "The prices of today.", "Read `today.md`.").dynamic();
+    /// let server: Server = Server::new("shop", "1.0.0")
+    ///     .extension(Skills::new().skill(prices))
+    ///     .resource(resource("skill://prices/today.md", || async { "Apples: 3" }).unlisted());
+    /// ```
+    pub fn dynamic(mut self) -> Self {
+        self.is_dynamic = true;
         self
     }
 
@@ -119,11 +140,8 @@ impl Skill {
             digest: digest::of(content),
             size: content.len() as u64,
         });
-        let entry = SkillEntry {
-            uri: format!("{folder}/{SKILL_MD}"),
-            frontmatter: fields,
-            files: Files::Listed(listed.collect()),
-        };
+        let listed = if self.is_dynamic { Files::Dynamic } else { Files::Listed(listed.collect()) };
+        let entry = SkillEntry { uri: format!("{folder}/{SKILL_MD}"), frontmatter: fields, files: listed };
         entry.check()?;
         Ok(Finished { entry, files })
     }

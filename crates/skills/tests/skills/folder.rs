@@ -8,17 +8,17 @@ use couplet_testing::{Wire, types::ProtocolVersion};
 use serde_json::json;
 
 /// A folder that is gone after the test.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("couplet-skills-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.0.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
@@ -35,7 +35,7 @@ impl Drop for Folder {
     }
 }
 
-fn skill(name: &str) -> String {
+pub(crate) fn skill(name: &str) -> String {
     format!("---\nname: {name}\ndescription: about {name}\n---\nDo it.\n")
 }
 

@@ -3,6 +3,7 @@
 
 mod client;
 mod folder;
+mod live;
 mod server;
 
 use couplet_skills::{Skill, Skills};

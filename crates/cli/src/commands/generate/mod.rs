@@ -21,7 +21,7 @@ use crate::{
 /// The arguments of `couplet generate`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Language of the client
+    /// Language, for the client of couplet, @modelcontextprotocol/client or mcp
     language: LanguageArg,
     #[command(flatten)]
     target: TargetArgs,
@@ -42,12 +42,9 @@ pub(crate) struct Args {
 /// A language on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum LanguageArg {
-    /// For the client of `couplet`
     Rust,
-    /// For `@modelcontextprotocol/client`
     #[value(name = "typescript", alias = "ts")]
     TypeScript,
-    /// For `mcp`
     Python,
 }
 

@@ -47,13 +47,9 @@ class Hostile:
     def __init__(self, client: Client) -> None:
         self.client = client
 
-    async def tool_(self, arguments: Input, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
+    async def tool_(self, arguments: ToolInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Calls the tool ``."""
         return await _call(self.client, "", arguments, timeout, progress)
-
-    async def tool__(self, arguments: Input2, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool ``."""
-        return await _call(self.client, " ", arguments, timeout, progress)
 
     async def pwned_ts_ignore(self, arguments: PwnedTsIgnoreInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> PwnedTsIgnoreOutput:
         """*/ ''' PWNED \\ @ts-ignore
@@ -62,11 +58,7 @@ class Hostile:
         """
         return cast("PwnedTsIgnoreOutput", _structured(await _call(self.client, "*/ \"\"\" PWNED \\ @ts-ignore", arguments, timeout, progress)))
 
-    async def tool_2(self, arguments: Input3, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `-`."""
-        return await _call(self.client, "-", arguments, timeout, progress)
-
-    async def tool_1(self, arguments: Type1Input, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
+    async def tool_1(self, arguments: Tool1Input, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Calls the tool `1`."""
         return await _call(self.client, "1", arguments, timeout, progress)
 
@@ -84,10 +76,6 @@ class Hostile:
         """
         return cast("PwnedPwnedPwnedTypeIgnoreOutput", _structured(await _call(self.client, ">>> PWNED\n```\nPWNED();\n```\n    PWNED();\n# type: ignore \"", arguments, timeout, progress)))
 
-    async def any(self, arguments: AnyInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `Any`."""
-        return await _call(self.client, "Any", arguments, timeout, progress)
-
     async def none(self, arguments: NoneInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Calls the tool `None`."""
         return await _call(self.client, "None", arguments, timeout, progress)
@@ -96,65 +84,21 @@ class Hostile:
         """Calls the tool `Self`."""
         return await _call(self.client, "Self", arguments, timeout, progress)
 
-    async def tool_3(self, arguments: Input4, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `_`."""
-        return await _call(self.client, "_", arguments, timeout, progress)
-
-    async def tool_4(self, arguments: Input5, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `__`."""
-        return await _call(self.client, "__", arguments, timeout, progress)
-
-    async def init(self, arguments: InitInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `__init__`."""
-        return await _call(self.client, "__init__", arguments, timeout, progress)
-
     async def proto(self, arguments: ProtoInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Calls the tool `__proto__`."""
         return await _call(self.client, "__proto__", arguments, timeout, progress)
-
-    async def arguments(self, arguments: ArgumentsInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `arguments`."""
-        return await _call(self.client, "arguments", arguments, timeout, progress)
-
-    async def b(self, arguments: BInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `b'`."""
-        return await _call(self.client, "b'", arguments, timeout, progress)
 
     async def client_(self, arguments: ClientInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Calls the tool `client`."""
         return await _call(self.client, "client", arguments, timeout, progress)
 
-    async def clone(self, arguments: CloneInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `clone`."""
-        return await _call(self.client, "clone", arguments, timeout, progress)
-
     async def constructor(self, arguments: ConstructorInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Calls the tool `constructor`."""
         return await _call(self.client, "constructor", arguments, timeout, progress)
 
-    async def crate(self, arguments: CrateInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `crate`."""
-        return await _call(self.client, "crate", arguments, timeout, progress)
-
-    async def float_(self, arguments: FloatInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `float`."""
-        return await _call(self.client, "float", arguments, timeout, progress)
-
     async def list_(self, arguments: ListInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Calls the tool `list`."""
         return await _call(self.client, "list", arguments, timeout, progress)
-
-    async def match_(self, arguments: MatchInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `match`."""
-        return await _call(self.client, "match", arguments, timeout, progress)
-
-    async def new(self, arguments: NewInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `new`."""
-        return await _call(self.client, "new", arguments, timeout, progress)
-
-    async def r_fn(self, arguments: RFnInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `r#fn`."""
-        return await _call(self.client, "r#fn", arguments, timeout, progress)
 
     async def self_(self, arguments: SelfInput2, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Calls the tool `self`."""
@@ -164,17 +108,9 @@ class Hostile:
         """Calls the tool `str`."""
         return await _call(self.client, "str", arguments, timeout, progress)
 
-    async def super(self, arguments: SuperInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `super`."""
-        return await _call(self.client, "super", arguments, timeout, progress)
-
     async def then(self, arguments: ThenInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Calls the tool `then`."""
         return await _call(self.client, "then", arguments, timeout, progress)
-
-    async def to_string(self, arguments: ToStringInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
-        """Calls the tool `toString`."""
-        return await _call(self.client, "toString", arguments, timeout, progress)
 
     async def type_(self, arguments: TypeInput, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Calls the tool `type`."""
@@ -223,13 +159,8 @@ class Hostile:
         return await self.client.read_resource(UriTemplate.parse("x://1/{a}").expand(cast("dict[str, str]", variables or {})))
 
 
-Input = TypedDict("Input", {
+ToolInput = TypedDict("ToolInput", {
     "": "str",
-})
-
-
-Input2 = TypedDict("Input2", {
-    " ": "str",
 })
 
 
@@ -282,12 +213,7 @@ class PwnedTsIgnoreOutput(TypedDict):
 PwnedTsIgnoreOutputV: TypeAlias = Literal["*/ \"\"\" PWNED \\ @ts-ignore"]
 
 
-Input3 = TypedDict("Input3", {
-    "-": "str",
-})
-
-
-Type1Input = TypedDict("Type1Input", {
+Tool1Input = TypedDict("Tool1Input", {
     "1": "str",
 })
 
@@ -371,11 +297,6 @@ class PwnedPwnedPwnedTypeIgnoreOutput(TypedDict):
 PwnedPwnedPwnedTypeIgnoreOutputV: TypeAlias = Literal[">>> PWNED\n```\nPWNED();\n```\n    PWNED();\n# type: ignore \""]
 
 
-AnyInput = TypedDict("AnyInput", {
-    "Any": "str",
-})
-
-
 NoneInput = TypedDict("NoneInput", {
     "None": "str",
 })
@@ -385,31 +306,8 @@ class SelfInput(TypedDict):
     Self: str
 
 
-class Input4(TypedDict):
-    _: str
-
-
-Input5 = TypedDict("Input5", {
-    "__": "str",
-})
-
-
-InitInput = TypedDict("InitInput", {
-    "__init__": "str",
-})
-
-
 ProtoInput = TypedDict("ProtoInput", {
     "__proto__": "str",
-})
-
-
-class ArgumentsInput(TypedDict):
-    arguments: str
-
-
-BInput = TypedDict("BInput", {
-    "b'": "str",
 })
 
 
@@ -417,39 +315,12 @@ class ClientInput(TypedDict):
     client: str
 
 
-class CloneInput(TypedDict):
-    clone: str
-
-
 class ConstructorInput(TypedDict):
     constructor: str
 
 
-class CrateInput(TypedDict):
-    crate: str
-
-
-FloatInput = TypedDict("FloatInput", {
-    "float": "str",
-})
-
-
 ListInput = TypedDict("ListInput", {
     "list": "str",
-})
-
-
-MatchInput = TypedDict("MatchInput", {
-    "match": "str",
-})
-
-
-class NewInput(TypedDict):
-    new: str
-
-
-RFnInput = TypedDict("RFnInput", {
-    "r#fn": "str",
 })
 
 
@@ -462,16 +333,8 @@ StrInput = TypedDict("StrInput", {
 })
 
 
-class SuperInput(TypedDict):
-    super: str
-
-
 class ThenInput(TypedDict):
     then: str
-
-
-class ToStringInput(TypedDict):
-    toString: str
 
 
 TypeInput = TypedDict("TypeInput", {

@@ -37,13 +37,8 @@ impl Hostile {
     }
 
     /// Calls the tool ``.
-    pub fn tool_(&self, arguments: &Input) -> RequestBuilder<CallTool, ToolResult> {
+    pub fn tool_(&self, arguments: &ToolInput) -> RequestBuilder<CallTool, ToolResult> {
         self.client.call("", arguments).successful()
-    }
-
-    /// Calls the tool ``.
-    pub fn tool__(&self, arguments: &Input2) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call(" ", arguments).successful()
     }
 
     /// */ """ PWNED \\ @ts-ignore
@@ -53,13 +48,8 @@ impl Hostile {
         self.client.call("*/ \"\"\" PWNED \\ @ts-ignore", arguments).structured()
     }
 
-    /// Calls the tool `-`.
-    pub fn tool_2(&self, arguments: &Input3) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("-", arguments).successful()
-    }
-
     /// Calls the tool `1`.
-    pub fn tool_1(&self, arguments: &Type1Input) -> RequestBuilder<CallTool, ToolResult> {
+    pub fn tool_1(&self, arguments: &Tool1Input) -> RequestBuilder<CallTool, ToolResult> {
         self.client.call("1", arguments).successful()
     }
 
@@ -77,11 +67,6 @@ impl Hostile {
         self.client.call(">>> PWNED\n```\nPWNED();\n```\n    PWNED();\n# type: ignore \"", arguments).structured()
     }
 
-    /// Calls the tool `Any`.
-    pub fn any(&self, arguments: &AnyInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("Any", arguments).successful()
-    }
-
     /// Calls the tool `None`.
     pub fn none(&self, arguments: &NoneInput) -> RequestBuilder<CallTool, ToolResult> {
         self.client.call("None", arguments).successful()
@@ -92,34 +77,9 @@ impl Hostile {
         self.client.call("Self", arguments).successful()
     }
 
-    /// Calls the tool `_`.
-    pub fn tool_3(&self, arguments: &Input4) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("_", arguments).successful()
-    }
-
-    /// Calls the tool `__`.
-    pub fn tool_4(&self, arguments: &Input5) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("__", arguments).successful()
-    }
-
-    /// Calls the tool `__init__`.
-    pub fn init(&self, arguments: &InitInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("__init__", arguments).successful()
-    }
-
     /// Calls the tool `__proto__`.
     pub fn proto(&self, arguments: &ProtoInput) -> RequestBuilder<CallTool, ToolResult> {
         self.client.call("__proto__", arguments).successful()
-    }
-
-    /// Calls the tool `arguments`.
-    pub fn arguments(&self, arguments: &ArgumentsInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("arguments", arguments).successful()
-    }
-
-    /// Calls the tool `b'`.
-    pub fn b(&self, arguments: &BInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("b'", arguments).successful()
     }
 
     /// Calls the tool `client`.
@@ -127,44 +87,14 @@ impl Hostile {
         self.client.call("client", arguments).successful()
     }
 
-    /// Calls the tool `clone`.
-    pub fn clone_(&self, arguments: &CloneInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("clone", arguments).successful()
-    }
-
     /// Calls the tool `constructor`.
     pub fn constructor(&self, arguments: &ConstructorInput) -> RequestBuilder<CallTool, ToolResult> {
         self.client.call("constructor", arguments).successful()
     }
 
-    /// Calls the tool `crate`.
-    pub fn crate_(&self, arguments: &CrateInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("crate", arguments).successful()
-    }
-
-    /// Calls the tool `float`.
-    pub fn float(&self, arguments: &FloatInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("float", arguments).successful()
-    }
-
     /// Calls the tool `list`.
     pub fn list(&self, arguments: &ListInput) -> RequestBuilder<CallTool, ToolResult> {
         self.client.call("list", arguments).successful()
-    }
-
-    /// Calls the tool `match`.
-    pub fn match_(&self, arguments: &MatchInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("match", arguments).successful()
-    }
-
-    /// Calls the tool `new`.
-    pub fn new_(&self, arguments: &NewInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("new", arguments).successful()
-    }
-
-    /// Calls the tool `r#fn`.
-    pub fn r_fn(&self, arguments: &RFnInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("r#fn", arguments).successful()
     }
 
     /// Calls the tool `self`.
@@ -177,19 +107,9 @@ impl Hostile {
         self.client.call("str", arguments).successful()
     }
 
-    /// Calls the tool `super`.
-    pub fn super_(&self, arguments: &SuperInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("super", arguments).successful()
-    }
-
     /// Calls the tool `then`.
     pub fn then(&self, arguments: &ThenInput) -> RequestBuilder<CallTool, ToolResult> {
         self.client.call("then", arguments).successful()
-    }
-
-    /// Calls the tool `toString`.
-    pub fn to_string(&self, arguments: &ToStringInput) -> RequestBuilder<CallTool, ToolResult> {
-        self.client.call("toString", arguments).successful()
     }
 
     /// Calls the tool `type`.
@@ -249,14 +169,8 @@ impl Hostile {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Input {
+pub struct ToolInput {
     #[serde(rename = "")]
-    pub field_: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Input2 {
-    #[serde(rename = " ")]
     pub field_: String,
 }
 
@@ -358,13 +272,7 @@ pub enum PwnedTsIgnoreOutputV {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Input3 {
-    #[serde(rename = "-")]
-    pub field_: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Type1Input {
+pub struct Tool1Input {
     #[serde(rename = "1")]
     pub field_1: String,
 }
@@ -497,12 +405,6 @@ pub enum PwnedPwnedPwnedTypeIgnoreOutputV {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AnyInput {
-    #[serde(rename = "Any")]
-    pub any: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoneInput {
     #[serde(rename = "None")]
     pub none: String,
@@ -515,38 +417,9 @@ pub struct SelfInput {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Input4 {
-    #[serde(rename = "_")]
-    pub field_: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Input5 {
-    #[serde(rename = "__")]
-    pub field_: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct InitInput {
-    #[serde(rename = "__init__")]
-    pub init: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProtoInput {
     #[serde(rename = "__proto__")]
     pub proto: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ArgumentsInput {
-    pub arguments: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BInput {
-    #[serde(rename = "b'")]
-    pub b: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -555,46 +428,13 @@ pub struct ClientInput {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CloneInput {
-    pub clone: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConstructorInput {
     pub constructor: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CrateInput {
-    #[serde(rename = "crate")]
-    pub crate_: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FloatInput {
-    pub float: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListInput {
     pub list: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatchInput {
-    #[serde(rename = "match")]
-    pub match_: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NewInput {
-    pub new: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RFnInput {
-    #[serde(rename = "r#fn")]
-    pub r_fn: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -609,20 +449,8 @@ pub struct StrInput {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SuperInput {
-    #[serde(rename = "super")]
-    pub super_: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThenInput {
     pub then: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ToStringInput {
-    #[serde(rename = "toString")]
-    pub to_string: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -684,12 +512,7 @@ mod tests {
 
     #[test]
     fn tool_() {
-        same::<Input>("{\"\": \"text\"}");
-    }
-
-    #[test]
-    fn tool__() {
-        same::<Input2>("{\" \": \"text\"}");
+        same::<ToolInput>("{\"\": \"text\"}");
     }
 
     #[test]
@@ -699,24 +522,14 @@ mod tests {
     }
 
     #[test]
-    fn tool_2() {
-        same::<Input3>("{\"-\": \"text\"}");
-    }
-
-    #[test]
     fn tool_1() {
-        same::<Type1Input>("{\"1\": \"text\"}");
+        same::<Tool1Input>("{\"1\": \"text\"}");
     }
 
     #[test]
     fn pwned_pwned_pwned_type_ignore() {
         same::<PwnedPwnedPwnedTypeIgnoreInput>("{\">>> PWNED\\n```\\nPWNED();\\n```\\n    PWNED();\\n# type: ignore \\\"\": \"text\", \"e\": \">>> PWNED\\n```\\nPWNED();\\n```\\n    PWNED();\\n# type: ignore \\\"\", \"u\": {\">>> PWNED\\n```\\nPWNED();\\n```\\n    PWNED();\\n# type: ignore \\\"\": \">>> PWNED\\n```\\nPWNED();\\n```\\n    PWNED();\\n# type: ignore \\\"\"}}");
         same::<PwnedPwnedPwnedTypeIgnoreOutput>("{\"n\": \">>> PWNED\\n```\\nPWNED();\\n```\\n    PWNED();\\n# type: ignore \\\"\", \"v\": \">>> PWNED\\n```\\nPWNED();\\n```\\n    PWNED();\\n# type: ignore \\\"\"}");
-    }
-
-    #[test]
-    fn any() {
-        same::<AnyInput>("{\"Any\": \"text\"}");
     }
 
     #[test]
@@ -730,33 +543,8 @@ mod tests {
     }
 
     #[test]
-    fn tool_3() {
-        same::<Input4>("{\"_\": \"text\"}");
-    }
-
-    #[test]
-    fn tool_4() {
-        same::<Input5>("{\"__\": \"text\"}");
-    }
-
-    #[test]
-    fn init() {
-        same::<InitInput>("{\"__init__\": \"text\"}");
-    }
-
-    #[test]
     fn proto() {
         same::<ProtoInput>("{\"__proto__\": \"text\"}");
-    }
-
-    #[test]
-    fn arguments() {
-        same::<ArgumentsInput>("{\"arguments\": \"text\"}");
-    }
-
-    #[test]
-    fn b() {
-        same::<BInput>("{\"b'\": \"text\"}");
     }
 
     #[test]
@@ -765,43 +553,13 @@ mod tests {
     }
 
     #[test]
-    fn clone() {
-        same::<CloneInput>("{\"clone\": \"text\"}");
-    }
-
-    #[test]
     fn constructor() {
         same::<ConstructorInput>("{\"constructor\": \"text\"}");
     }
 
     #[test]
-    fn crate_() {
-        same::<CrateInput>("{\"crate\": \"text\"}");
-    }
-
-    #[test]
-    fn float() {
-        same::<FloatInput>("{\"float\": \"text\"}");
-    }
-
-    #[test]
     fn list() {
         same::<ListInput>("{\"list\": \"text\"}");
-    }
-
-    #[test]
-    fn match_() {
-        same::<MatchInput>("{\"match\": \"text\"}");
-    }
-
-    #[test]
-    fn new() {
-        same::<NewInput>("{\"new\": \"text\"}");
-    }
-
-    #[test]
-    fn r_fn() {
-        same::<RFnInput>("{\"r#fn\": \"text\"}");
     }
 
     #[test]
@@ -815,18 +573,8 @@ mod tests {
     }
 
     #[test]
-    fn super_() {
-        same::<SuperInput>("{\"super\": \"text\"}");
-    }
-
-    #[test]
     fn then() {
         same::<ThenInput>("{\"then\": \"text\"}");
-    }
-
-    #[test]
-    fn to_string() {
-        same::<ToStringInput>("{\"toString\": \"text\"}");
     }
 
     #[test]

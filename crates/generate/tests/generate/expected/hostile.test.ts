@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type Client } from "@modelcontextprotocol/client";
-import { Hostile, type AnyInput, type ArgumentsInput, type BInput, type ClientInput, type CloneInput, type ConstructorInput, type CrateInput, type FloatInput, type InitInput, type Input, type Input2, type Input3, type Input4, type Input5, type ListInput, type MatchInput, type NewInput, type NoneInput, type ProtoInput, type PwnedPwnedPwnedTypeIgnoreInput, type PwnedPwnedPwnedTypeIgnoreOutput, type PwnedTsIgnoreInput, type PwnedTsIgnoreOutput, type RFnInput, type SelfInput, type SelfInput2, type StrInput, type SuperInput, type ThenInput, type ToStringInput, type Type1Input, type TypeInput } from "./hostile.js";
+import { Hostile, type ClientInput, type ConstructorInput, type ListInput, type NoneInput, type ProtoInput, type PwnedPwnedPwnedTypeIgnoreInput, type PwnedPwnedPwnedTypeIgnoreOutput, type PwnedTsIgnoreInput, type PwnedTsIgnoreOutput, type SelfInput, type SelfInput2, type StrInput, type ThenInput, type Tool1Input, type ToolInput, type TypeInput } from "./hostile.js";
 
 /** A connection that records requests, and answers each with the result. */
 function recorded(result: object): { client: Client; calls: unknown[] } {
@@ -16,18 +16,10 @@ function recorded(result: object): { client: Client; calls: unknown[] } {
 }
 
 test("tool", async () => {
-    const args: Input = { "": "text" };
+    const args: ToolInput = { "": "text" };
     const { client, calls } = recorded({ content: [] });
     const result = await new Hostile(client).tool(args);
     assert.deepEqual(calls, [{ name: "", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
-test("tool_", async () => {
-    const args: Input2 = { " ": "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).tool_(args);
-    assert.deepEqual(calls, [{ name: " ", arguments: args }]);
     assert.deepEqual(result, { content: [] });
 });
 
@@ -40,16 +32,8 @@ test("pwnedTsIgnore", async () => {
     assert.deepEqual(result, output);
 });
 
-test("tool2", async () => {
-    const args: Input3 = { "-": "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).tool2(args);
-    assert.deepEqual(calls, [{ name: "-", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
 test("tool1", async () => {
-    const args: Type1Input = { "1": "text" };
+    const args: Tool1Input = { "1": "text" };
     const { client, calls } = recorded({ content: [] });
     const result = await new Hostile(client).tool1(args);
     assert.deepEqual(calls, [{ name: "1", arguments: args }]);
@@ -63,14 +47,6 @@ test("pwnedPwnedPwnedTypeIgnore", async () => {
     const result = await new Hostile(client).pwnedPwnedPwnedTypeIgnore(args);
     assert.deepEqual(calls, [{ name: ">>> PWNED\n```\nPWNED();\n```\n    PWNED();\n# type: ignore \"", arguments: args }]);
     assert.deepEqual(result, output);
-});
-
-test("any", async () => {
-    const args: AnyInput = { Any: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).any(args);
-    assert.deepEqual(calls, [{ name: "Any", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
 });
 
 test("none", async () => {
@@ -89,51 +65,11 @@ test("self", async () => {
     assert.deepEqual(result, { content: [] });
 });
 
-test("tool3", async () => {
-    const args: Input4 = { _: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).tool3(args);
-    assert.deepEqual(calls, [{ name: "_", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
-test("tool4", async () => {
-    const args: Input5 = { __: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).tool4(args);
-    assert.deepEqual(calls, [{ name: "__", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
-test("init", async () => {
-    const args: InitInput = { __init__: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).init(args);
-    assert.deepEqual(calls, [{ name: "__init__", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
 test("proto", async () => {
     const args: ProtoInput = { ["__proto__"]: "text" };
     const { client, calls } = recorded({ content: [] });
     const result = await new Hostile(client).proto(args);
     assert.deepEqual(calls, [{ name: "__proto__", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
-test("arguments", async () => {
-    const args: ArgumentsInput = { arguments: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).arguments(args);
-    assert.deepEqual(calls, [{ name: "arguments", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
-test("b", async () => {
-    const args: BInput = { "b'": "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).b(args);
-    assert.deepEqual(calls, [{ name: "b'", arguments: args }]);
     assert.deepEqual(result, { content: [] });
 });
 
@@ -145,14 +81,6 @@ test("client_", async () => {
     assert.deepEqual(result, { content: [] });
 });
 
-test("clone", async () => {
-    const args: CloneInput = { clone: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).clone(args);
-    assert.deepEqual(calls, [{ name: "clone", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
 test("constructor_", async () => {
     const args: ConstructorInput = { constructor: "text" };
     const { client, calls } = recorded({ content: [] });
@@ -161,51 +89,11 @@ test("constructor_", async () => {
     assert.deepEqual(result, { content: [] });
 });
 
-test("crate", async () => {
-    const args: CrateInput = { crate: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).crate(args);
-    assert.deepEqual(calls, [{ name: "crate", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
-test("float", async () => {
-    const args: FloatInput = { float: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).float(args);
-    assert.deepEqual(calls, [{ name: "float", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
 test("list", async () => {
     const args: ListInput = { list: "text" };
     const { client, calls } = recorded({ content: [] });
     const result = await new Hostile(client).list(args);
     assert.deepEqual(calls, [{ name: "list", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
-test("match", async () => {
-    const args: MatchInput = { match: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).match(args);
-    assert.deepEqual(calls, [{ name: "match", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
-test("new", async () => {
-    const args: NewInput = { new: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).new(args);
-    assert.deepEqual(calls, [{ name: "new", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
-test("rFn", async () => {
-    const args: RFnInput = { "r#fn": "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).rFn(args);
-    assert.deepEqual(calls, [{ name: "r#fn", arguments: args }]);
     assert.deepEqual(result, { content: [] });
 });
 
@@ -225,27 +113,11 @@ test("str", async () => {
     assert.deepEqual(result, { content: [] });
 });
 
-test("super", async () => {
-    const args: SuperInput = { super: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).super(args);
-    assert.deepEqual(calls, [{ name: "super", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
 test("then_", async () => {
     const args: ThenInput = { then: "text" };
     const { client, calls } = recorded({ content: [] });
     const result = await new Hostile(client).then_(args);
     assert.deepEqual(calls, [{ name: "then", arguments: args }]);
-    assert.deepEqual(result, { content: [] });
-});
-
-test("toString_", async () => {
-    const args: ToStringInput = { toString: "text" };
-    const { client, calls } = recorded({ content: [] });
-    const result = await new Hostile(client).toString_(args);
-    assert.deepEqual(calls, [{ name: "toString", arguments: args }]);
     assert.deepEqual(result, { content: [] });
 });
 

@@ -47,13 +47,8 @@ export class Hostile {
     }
 
     /** Calls the tool ``. */
-    async tool(args: Input, options?: RequestOptions): Promise<CallToolResult> {
+    async tool(args: ToolInput, options?: RequestOptions): Promise<CallToolResult> {
         return await call(this.client, "", args, options);
-    }
-
-    /** Calls the tool ``. */
-    async tool_(args: Input2, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, " ", args, options);
     }
 
     /**
@@ -65,13 +60,8 @@ export class Hostile {
         return structured(await call(this.client, "*/ \"\"\" PWNED \\ @ts-ignore", args, options));
     }
 
-    /** Calls the tool `-`. */
-    async tool2(args: Input3, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "-", args, options);
-    }
-
     /** Calls the tool `1`. */
-    async tool1(args: Type1Input, options?: RequestOptions): Promise<CallToolResult> {
+    async tool1(args: Tool1Input, options?: RequestOptions): Promise<CallToolResult> {
         return await call(this.client, "1", args, options);
     }
 
@@ -91,11 +81,6 @@ export class Hostile {
         return structured(await call(this.client, ">>> PWNED\n```\nPWNED();\n```\n    PWNED();\n# type: ignore \"", args, options));
     }
 
-    /** Calls the tool `Any`. */
-    async any(args: AnyInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "Any", args, options);
-    }
-
     /** Calls the tool `None`. */
     async none(args: NoneInput, options?: RequestOptions): Promise<CallToolResult> {
         return await call(this.client, "None", args, options);
@@ -106,34 +91,9 @@ export class Hostile {
         return await call(this.client, "Self", args, options);
     }
 
-    /** Calls the tool `_`. */
-    async tool3(args: Input4, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "_", args, options);
-    }
-
-    /** Calls the tool `__`. */
-    async tool4(args: Input5, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "__", args, options);
-    }
-
-    /** Calls the tool `__init__`. */
-    async init(args: InitInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "__init__", args, options);
-    }
-
     /** Calls the tool `__proto__`. */
     async proto(args: ProtoInput, options?: RequestOptions): Promise<CallToolResult> {
         return await call(this.client, "__proto__", args, options);
-    }
-
-    /** Calls the tool `arguments`. */
-    async arguments(args: ArgumentsInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "arguments", args, options);
-    }
-
-    /** Calls the tool `b'`. */
-    async b(args: BInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "b'", args, options);
     }
 
     /** Calls the tool `client`. */
@@ -141,44 +101,14 @@ export class Hostile {
         return await call(this.client, "client", args, options);
     }
 
-    /** Calls the tool `clone`. */
-    async clone(args: CloneInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "clone", args, options);
-    }
-
     /** Calls the tool `constructor`. */
     async constructor_(args: ConstructorInput, options?: RequestOptions): Promise<CallToolResult> {
         return await call(this.client, "constructor", args, options);
     }
 
-    /** Calls the tool `crate`. */
-    async crate(args: CrateInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "crate", args, options);
-    }
-
-    /** Calls the tool `float`. */
-    async float(args: FloatInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "float", args, options);
-    }
-
     /** Calls the tool `list`. */
     async list(args: ListInput, options?: RequestOptions): Promise<CallToolResult> {
         return await call(this.client, "list", args, options);
-    }
-
-    /** Calls the tool `match`. */
-    async match(args: MatchInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "match", args, options);
-    }
-
-    /** Calls the tool `new`. */
-    async new(args: NewInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "new", args, options);
-    }
-
-    /** Calls the tool `r#fn`. */
-    async rFn(args: RFnInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "r#fn", args, options);
     }
 
     /** Calls the tool `self`. */
@@ -191,19 +121,9 @@ export class Hostile {
         return await call(this.client, "str", args, options);
     }
 
-    /** Calls the tool `super`. */
-    async super(args: SuperInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "super", args, options);
-    }
-
     /** Calls the tool `then`. */
     async then_(args: ThenInput, options?: RequestOptions): Promise<CallToolResult> {
         return await call(this.client, "then", args, options);
-    }
-
-    /** Calls the tool `toString`. */
-    async toString_(args: ToStringInput, options?: RequestOptions): Promise<CallToolResult> {
-        return await call(this.client, "toString", args, options);
     }
 
     /** Calls the tool `type`. */
@@ -262,12 +182,8 @@ export class Hostile {
     }
 }
 
-export interface Input {
+export interface ToolInput {
     "": string;
-}
-
-export interface Input2 {
-    " ": string;
 }
 
 /** *\/ """ PWNED \ \@ts-ignore */
@@ -314,11 +230,7 @@ export interface PwnedTsIgnoreOutput {
 
 export type PwnedTsIgnoreOutputV = "*/ \"\"\" PWNED \\ @ts-ignore";
 
-export interface Input3 {
-    "-": string;
-}
-
-export interface Type1Input {
+export interface Tool1Input {
     "1": string;
 }
 
@@ -406,10 +318,6 @@ export interface PwnedPwnedPwnedTypeIgnoreOutput {
 
 export type PwnedPwnedPwnedTypeIgnoreOutputV = ">>> PWNED\n```\nPWNED();\n```\n    PWNED();\n# type: ignore \"";
 
-export interface AnyInput {
-    Any: string;
-}
-
 export interface NoneInput {
     None: string;
 }
@@ -418,64 +326,20 @@ export interface SelfInput {
     Self: string;
 }
 
-export interface Input4 {
-    _: string;
-}
-
-export interface Input5 {
-    __: string;
-}
-
-export interface InitInput {
-    __init__: string;
-}
-
 export interface ProtoInput {
     __proto__: string;
-}
-
-export interface ArgumentsInput {
-    arguments: string;
-}
-
-export interface BInput {
-    "b'": string;
 }
 
 export interface ClientInput {
     client: string;
 }
 
-export interface CloneInput {
-    clone: string;
-}
-
 export interface ConstructorInput {
     constructor: string;
 }
 
-export interface CrateInput {
-    crate: string;
-}
-
-export interface FloatInput {
-    float: string;
-}
-
 export interface ListInput {
     list: string;
-}
-
-export interface MatchInput {
-    match: string;
-}
-
-export interface NewInput {
-    new: string;
-}
-
-export interface RFnInput {
-    "r#fn": string;
 }
 
 export interface SelfInput2 {
@@ -486,16 +350,8 @@ export interface StrInput {
     str: string;
 }
 
-export interface SuperInput {
-    super: string;
-}
-
 export interface ThenInput {
     then: string;
-}
-
-export interface ToStringInput {
-    toString: string;
 }
 
 export interface TypeInput {

@@ -47,12 +47,12 @@ class Kitchen:
     def __init__(self, client: Client) -> None:
         self.client = client
 
-    async def tool_2fa_check(self, arguments: Type2faCheckInput | None = None, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> Type2faCheckOutput:
+    async def tool_2fa_check(self, arguments: Tool2faCheckInput | None = None, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> Tool2faCheckOutput:
         """Calls the tool `2fa-check`.
 
         Deprecated.
         """
-        return cast("Type2faCheckOutput", _structured(await _call(self.client, "2fa-check", arguments or {}, timeout, progress)))
+        return cast("Tool2faCheckOutput", _structured(await _call(self.client, "2fa-check", arguments or {}, timeout, progress)))
 
     async def cook(self, arguments: CookInput | None = None, *, timeout: float | None = None, progress: ProgressFnT | None = None) -> CallToolResult:
         """Differs in case only.
@@ -117,7 +117,7 @@ class Kitchen:
 
 
 #: Deprecated.
-Type2faCheckInput = TypedDict("Type2faCheckInput", {
+Tool2faCheckInput = TypedDict("Tool2faCheckInput", {
     "code": "NotRequired[str]",
     "a": "NotRequired[str]",
     "b": "NotRequired[str]",
@@ -125,7 +125,7 @@ Type2faCheckInput = TypedDict("Type2faCheckInput", {
 })
 
 
-Type2faCheckOutput: TypeAlias = "list[int]"
+Tool2faCheckOutput: TypeAlias = "list[int]"
 
 
 class CookInput(TypedDict):

@@ -38,7 +38,7 @@ impl Kitchen {
 
     /// Calls the tool `2fa-check`.
     #[deprecated]
-    pub fn tool_2fa_check(&self, arguments: &Type2faCheckInput) -> RequestBuilder<CallTool, Type2faCheckOutput> {
+    pub fn tool_2fa_check(&self, arguments: &Tool2faCheckInput) -> RequestBuilder<CallTool, Tool2faCheckOutput> {
         self.client.call("2fa-check", arguments).structured()
     }
 
@@ -122,7 +122,7 @@ impl Kitchen {
 
 #[deprecated]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Type2faCheckInput {
+pub struct Tool2faCheckInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +133,7 @@ pub struct Type2faCheckInput {
     pub field_: Option<String>,
 }
 
-pub type Type2faCheckOutput = Vec<i64>;
+pub type Tool2faCheckOutput = Vec<i64>;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CookInput {
@@ -556,8 +556,8 @@ mod tests {
 
     #[test]
     fn tool_2fa_check() {
-        same::<Type2faCheckInput>("{\"code\": \"text\", \"a\": \"text\", \"b\": \"text\", \"\": \"text\"}");
-        same::<Type2faCheckOutput>("[1]");
+        same::<Tool2faCheckInput>("{\"code\": \"text\", \"a\": \"text\", \"b\": \"text\", \"\": \"text\"}");
+        same::<Tool2faCheckOutput>("[1]");
     }
 
     #[test]

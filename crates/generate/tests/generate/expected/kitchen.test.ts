@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type Client } from "@modelcontextprotocol/client";
-import { Kitchen, type CookInput, type CookInput2, type ListOutput, type SharedInput, type SharedOutput, type TreesInput, type Type2faCheckInput, type Type2faCheckOutput, type 查询Input, type 查询Output } from "./kitchen.js";
+import { Kitchen, type CookInput, type CookInput2, type ListOutput, type SharedInput, type SharedOutput, type Tool2faCheckInput, type Tool2faCheckOutput, type TreesInput, type 查询Input, type 查询Output } from "./kitchen.js";
 
 /** A connection that records requests, and answers each with the result. */
 function recorded(result: object): { client: Client; calls: unknown[] } {
@@ -16,8 +16,8 @@ function recorded(result: object): { client: Client; calls: unknown[] } {
 }
 
 test("tool2faCheck", async () => {
-    const args: Type2faCheckInput = { code: "text", a: "text", b: "text", "": "text" };
-    const output: Type2faCheckOutput = [1];
+    const args: Tool2faCheckInput = { code: "text", a: "text", b: "text", "": "text" };
+    const output: Tool2faCheckOutput = [1];
     const { client, calls } = recorded({ content: [], structuredContent: output });
     const result = await new Kitchen(client).tool2faCheck(args);
     assert.deepEqual(calls, [{ name: "2fa-check", arguments: args }]);

@@ -51,7 +51,7 @@ export class Kitchen {
      *
      * @deprecated
      */
-    async tool2faCheck(args: Type2faCheckInput = {}, options?: RequestOptions): Promise<Type2faCheckOutput> {
+    async tool2faCheck(args: Tool2faCheckInput = {}, options?: RequestOptions): Promise<Tool2faCheckOutput> {
         return structured(await call(this.client, "2fa-check", args, options));
     }
 
@@ -133,14 +133,14 @@ export class Kitchen {
 }
 
 /** @deprecated */
-export interface Type2faCheckInput {
+export interface Tool2faCheckInput {
     code?: string;
     a?: string;
     b?: string;
     ""?: string;
 }
 
-export type Type2faCheckOutput = Array<number>;
+export type Tool2faCheckOutput = Array<number>;
 
 export interface CookInput {
     style?: CookInputStyle;

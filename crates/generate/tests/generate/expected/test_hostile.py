@@ -7,7 +7,7 @@ from typing import Any, cast
 from mcp import Client
 from mcp_types import CallToolResult
 
-from hostile import Hostile, AnyInput, ArgumentsInput, BInput, ClientInput, CloneInput, ConstructorInput, CrateInput, FloatInput, InitInput, Input, Input2, Input3, Input4, Input5, ListInput, MatchInput, NewInput, NoneInput, ProtoInput, PwnedPwnedPwnedTypeIgnoreInput, PwnedPwnedPwnedTypeIgnoreOutput, PwnedTsIgnoreInput, PwnedTsIgnoreOutput, RFnInput, SelfInput, SelfInput2, StrInput, SuperInput, ThenInput, ToStringInput, Type1Input, TypeInput
+from hostile import Hostile, ClientInput, ConstructorInput, ListInput, NoneInput, ProtoInput, PwnedPwnedPwnedTypeIgnoreInput, PwnedPwnedPwnedTypeIgnoreOutput, PwnedTsIgnoreInput, PwnedTsIgnoreOutput, SelfInput, SelfInput2, StrInput, ThenInput, Tool1Input, ToolInput, TypeInput
 
 
 class Recorded:
@@ -24,17 +24,10 @@ class Recorded:
 
 class Tests(unittest.IsolatedAsyncioTestCase):
     async def test_tool_(self) -> None:
-        arguments: Input = {"": "text"}
+        arguments: ToolInput = {"": "text"}
         client = Recorded(None)
         result = await Hostile(cast(Client, client)).tool_(arguments)
         self.assertEqual(client.calls, [("", arguments)])
-        self.assertEqual(result.content, [])
-
-    async def test_tool__(self) -> None:
-        arguments: Input2 = {" ": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).tool__(arguments)
-        self.assertEqual(client.calls, [(" ", arguments)])
         self.assertEqual(result.content, [])
 
     async def test_pwned_ts_ignore(self) -> None:
@@ -45,15 +38,8 @@ class Tests(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(client.calls, [("*/ \"\"\" PWNED \\ @ts-ignore", arguments)])
         self.assertEqual(result, output)
 
-    async def test_tool_2(self) -> None:
-        arguments: Input3 = {"-": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).tool_2(arguments)
-        self.assertEqual(client.calls, [("-", arguments)])
-        self.assertEqual(result.content, [])
-
     async def test_tool_1(self) -> None:
-        arguments: Type1Input = {"1": "text"}
+        arguments: Tool1Input = {"1": "text"}
         client = Recorded(None)
         result = await Hostile(cast(Client, client)).tool_1(arguments)
         self.assertEqual(client.calls, [("1", arguments)])
@@ -66,13 +52,6 @@ class Tests(unittest.IsolatedAsyncioTestCase):
         result = await Hostile(cast(Client, client)).pwned_pwned_pwned_type_ignore(arguments)
         self.assertEqual(client.calls, [(">>> PWNED\n```\nPWNED();\n```\n    PWNED();\n# type: ignore \"", arguments)])
         self.assertEqual(result, output)
-
-    async def test_any(self) -> None:
-        arguments: AnyInput = {"Any": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).any(arguments)
-        self.assertEqual(client.calls, [("Any", arguments)])
-        self.assertEqual(result.content, [])
 
     async def test_none(self) -> None:
         arguments: NoneInput = {"None": "text"}
@@ -88,46 +67,11 @@ class Tests(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(client.calls, [("Self", arguments)])
         self.assertEqual(result.content, [])
 
-    async def test_tool_3(self) -> None:
-        arguments: Input4 = {"_": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).tool_3(arguments)
-        self.assertEqual(client.calls, [("_", arguments)])
-        self.assertEqual(result.content, [])
-
-    async def test_tool_4(self) -> None:
-        arguments: Input5 = {"__": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).tool_4(arguments)
-        self.assertEqual(client.calls, [("__", arguments)])
-        self.assertEqual(result.content, [])
-
-    async def test_init(self) -> None:
-        arguments: InitInput = {"__init__": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).init(arguments)
-        self.assertEqual(client.calls, [("__init__", arguments)])
-        self.assertEqual(result.content, [])
-
     async def test_proto(self) -> None:
         arguments: ProtoInput = {"__proto__": "text"}
         client = Recorded(None)
         result = await Hostile(cast(Client, client)).proto(arguments)
         self.assertEqual(client.calls, [("__proto__", arguments)])
-        self.assertEqual(result.content, [])
-
-    async def test_arguments(self) -> None:
-        arguments: ArgumentsInput = {"arguments": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).arguments(arguments)
-        self.assertEqual(client.calls, [("arguments", arguments)])
-        self.assertEqual(result.content, [])
-
-    async def test_b(self) -> None:
-        arguments: BInput = {"b'": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).b(arguments)
-        self.assertEqual(client.calls, [("b'", arguments)])
         self.assertEqual(result.content, [])
 
     async def test_client_(self) -> None:
@@ -137,13 +81,6 @@ class Tests(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(client.calls, [("client", arguments)])
         self.assertEqual(result.content, [])
 
-    async def test_clone(self) -> None:
-        arguments: CloneInput = {"clone": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).clone(arguments)
-        self.assertEqual(client.calls, [("clone", arguments)])
-        self.assertEqual(result.content, [])
-
     async def test_constructor(self) -> None:
         arguments: ConstructorInput = {"constructor": "text"}
         client = Recorded(None)
@@ -151,46 +88,11 @@ class Tests(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(client.calls, [("constructor", arguments)])
         self.assertEqual(result.content, [])
 
-    async def test_crate(self) -> None:
-        arguments: CrateInput = {"crate": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).crate(arguments)
-        self.assertEqual(client.calls, [("crate", arguments)])
-        self.assertEqual(result.content, [])
-
-    async def test_float_(self) -> None:
-        arguments: FloatInput = {"float": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).float_(arguments)
-        self.assertEqual(client.calls, [("float", arguments)])
-        self.assertEqual(result.content, [])
-
     async def test_list_(self) -> None:
         arguments: ListInput = {"list": "text"}
         client = Recorded(None)
         result = await Hostile(cast(Client, client)).list_(arguments)
         self.assertEqual(client.calls, [("list", arguments)])
-        self.assertEqual(result.content, [])
-
-    async def test_match_(self) -> None:
-        arguments: MatchInput = {"match": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).match_(arguments)
-        self.assertEqual(client.calls, [("match", arguments)])
-        self.assertEqual(result.content, [])
-
-    async def test_new(self) -> None:
-        arguments: NewInput = {"new": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).new(arguments)
-        self.assertEqual(client.calls, [("new", arguments)])
-        self.assertEqual(result.content, [])
-
-    async def test_r_fn(self) -> None:
-        arguments: RFnInput = {"r#fn": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).r_fn(arguments)
-        self.assertEqual(client.calls, [("r#fn", arguments)])
         self.assertEqual(result.content, [])
 
     async def test_self_(self) -> None:
@@ -207,25 +109,11 @@ class Tests(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(client.calls, [("str", arguments)])
         self.assertEqual(result.content, [])
 
-    async def test_super(self) -> None:
-        arguments: SuperInput = {"super": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).super(arguments)
-        self.assertEqual(client.calls, [("super", arguments)])
-        self.assertEqual(result.content, [])
-
     async def test_then(self) -> None:
         arguments: ThenInput = {"then": "text"}
         client = Recorded(None)
         result = await Hostile(cast(Client, client)).then(arguments)
         self.assertEqual(client.calls, [("then", arguments)])
-        self.assertEqual(result.content, [])
-
-    async def test_to_string(self) -> None:
-        arguments: ToStringInput = {"toString": "text"}
-        client = Recorded(None)
-        result = await Hostile(cast(Client, client)).to_string(arguments)
-        self.assertEqual(client.calls, [("toString", arguments)])
         self.assertEqual(result.content, [])
 
     async def test_type_(self) -> None:

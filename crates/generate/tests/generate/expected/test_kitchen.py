@@ -7,7 +7,7 @@ from typing import Any, cast
 from mcp import Client
 from mcp_types import CallToolResult
 
-from kitchen import Kitchen, CookInput, CookInput2, ListOutput, SharedInput, SharedOutput, TreesInput, Type2faCheckInput, Type2faCheckOutput, 查询Input, 查询Output
+from kitchen import Kitchen, CookInput, CookInput2, ListOutput, SharedInput, SharedOutput, Tool2faCheckInput, Tool2faCheckOutput, TreesInput, 查询Input, 查询Output
 
 
 class Recorded:
@@ -24,8 +24,8 @@ class Recorded:
 
 class Tests(unittest.IsolatedAsyncioTestCase):
     async def test_tool_2fa_check(self) -> None:
-        arguments: Type2faCheckInput = {"code": "text", "a": "text", "b": "text", "": "text"}
-        output: Type2faCheckOutput = [1]
+        arguments: Tool2faCheckInput = {"code": "text", "a": "text", "b": "text", "": "text"}
+        output: Tool2faCheckOutput = [1]
         client = Recorded(output)
         result = await Kitchen(cast(Client, client)).tool_2fa_check(arguments)
         self.assertEqual(client.calls, [("2fa-check", arguments)])
