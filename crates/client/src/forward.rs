@@ -8,7 +8,7 @@ impl Client {
     /// Forwards a request unchanged, and returns its notifications and response, event by event.
     ///
     /// There is no timeout, and input requests are for the caller to answer. Dropping the exchange before its end
-    /// cancels the request.
+    /// cancels the request. Poll it at once: over some transports the request is sent by the first poll.
     ///
     /// ```
     /// # async fn example(client: couplet_client::Client, call: couplet_core::Call) -> Result<(), couplet_core::Error> {
@@ -28,7 +28,7 @@ impl Client {
         let dialect = self.dialect();
         dialect.check(method, &self.server().capabilities)?;
         let outgoing = dialect.forward(self.channel().next_id(), method, params, options)?;
-        Ok(self.channel().open(outgoing))
+        Ok(self.channel().open_driven(outgoing))
     }
 
     /// Forwards a request of an extension unchanged, like [`Client::forward`]. `named_by` is the parameter that names
@@ -44,7 +44,7 @@ impl Client {
         options: &RequestOptions,
     ) -> Result<Exchange, Error> {
         let outgoing = self.dialect().forward_as(self.channel().next_id(), method, named_by, params, options)?;
-        Ok(self.channel().open(outgoing))
+        Ok(self.channel().open_driven(outgoing))
     }
 
     /// Forwards a notification to the server. Does nothing without a session (2026-07-28).

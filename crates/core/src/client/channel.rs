@@ -21,6 +21,12 @@ pub trait Channel: Send + Sync + 'static {
     /// Sends a request. Dropping the exchange before the answer cancels the request.
     fn open(&self, request: Outgoing) -> Exchange;
 
+    /// Sends a request whose exchange the caller polls until its last event. A transport may do its work there, in the
+    /// task of the caller, and sends nothing before the first poll then. The default is [`open`](Self::open).
+    fn open_driven(&self, request: Outgoing) -> Exchange {
+        self.open(request)
+    }
+
     /// Sends a notification.
     fn notify(&self, text: Bytes);
 

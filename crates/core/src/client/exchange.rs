@@ -10,6 +10,7 @@ use std::{
 use crate::{
     client::mailbox::{Event, Mailbox},
     error::Error,
+    server::running::BoxFuture,
 };
 
 /// A request in flight. Dropping it before its last event cancels the request.
@@ -17,6 +18,8 @@ pub struct Exchange {
     mailbox: Mailbox,
     cancel: Option<Cancel>,
     rescue: Option<Rescue>,
+    /// The work of the transport, if it is done where the exchange is polled.
+    work: Option<BoxFuture<'static, ()>>,
 }
 
 /// A function that replaces an exchange that has failed.
@@ -36,19 +39,27 @@ pub(crate) trait Cancelled: Send + Sync {
 impl Exchange {
     /// Creates an exchange whose events arrive in a mailbox; `cancel` is called if it is dropped before the last one.
     pub fn new(mailbox: Mailbox, cancel: impl FnOnce() + Send + 'static) -> Self {
-        Self { mailbox, cancel: Some(Cancel::Call(Box::new(cancel))), rescue: None }
+        Self { mailbox, cancel: Some(Cancel::Call(Box::new(cancel))), rescue: None, work: None }
+    }
+
+    /// Creates an exchange that does the work of the transport while it is polled, and drops it with the last event. The
+    /// work puts events into the mailbox.
+    pub fn driven(mailbox: Mailbox, work: BoxFuture<'static, ()>, cancel: impl FnOnce() + Send + 'static) -> Self {
+        let mut exchange = Self::new(mailbox, cancel);
+        exchange.work = Some(work);
+        exchange
     }
 
     /// Creates one of many exchanges that are cancelled in one place.
     pub(crate) fn numbered(mailbox: Mailbox, place: Arc<dyn Cancelled>, number: i64) -> Self {
-        Self { mailbox, cancel: Some(Cancel::Numbered(place, number)), rescue: None }
+        Self { mailbox, cancel: Some(Cancel::Numbered(place, number)), rescue: None, work: None }
     }
 
     /// Creates an exchange that failed before anything was sent.
     pub fn failed(error: Error) -> Self {
         let mailbox = Mailbox::new();
         mailbox.put(Event::Failed(error));
-        Self { mailbox, cancel: None, rescue: None }
+        Self { mailbox, cancel: None, rescue: None, work: None }
     }
 
     /// Sets a function for when the exchange [fails](Event::Failed): another exchange takes its place, or it fails with
@@ -68,11 +79,12 @@ impl Exchange {
     /// Polls for the next event.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
         loop {
+            self.work(cx);
             let event = ready!(self.mailbox.poll_take(cx.waker()));
             if matches!(event, Event::Notification { .. }) {
                 return Poll::Ready(event);
             }
-            self.cancel = None;
+            (self.cancel, self.work) = (None, None);
             match (event, self.rescue.take()) {
                 (Event::Failed(error), Some(rescue)) => match rescue(error) {
                     Ok(other) => *self = other,
@@ -83,13 +95,24 @@ impl Exchange {
         }
     }
 
-    /// Sets a callback for the last event, called as soon as it arrives, also while the exchange is not polled. If the
-    /// exchange is dropped first, the callback is dropped.
+    /// Does the work of the transport as far as possible.
+    fn work(&mut self, cx: &mut Context<'_>) {
+        if let Some(work) = &mut self.work {
+            // The task runs, so what the work puts into the mailbox must not wake it.
+            self.mailbox.unwatch();
+            if work.as_mut().poll(cx).is_ready() {
+                self.work = None;
+            }
+        }
+    }
+
+    /// Sets a callback for the last event, called as soon as it arrives, also while the exchange is not polled, unless it
+    /// is [driven](Self::driven). If the exchange is dropped first, the callback is dropped.
     pub fn on_end(&self, callback: impl FnOnce(&Event) + Send + 'static) {
         self.mailbox.on_end(Box::new(callback));
     }
 
-    /// Drops the exchange without cancelling the request.
+    /// Drops the exchange without cancelling the request, unless it is [driven](Self::driven).
     pub fn abandon(mut self) {
         self.cancel = None;
     }

@@ -101,6 +101,11 @@ impl Mailbox {
         }
     }
 
+    /// Wakes nothing for the next event.
+    pub(crate) fn unwatch(&self) {
+        lock(&self.0).waker = None;
+    }
+
     pub(crate) fn poll_take(&self, waker: &Waker) -> Poll<Event> {
         let mut inner = lock(&self.0);
         let next = inner.notes.pop_front();

@@ -40,8 +40,6 @@ impl Address {
     /// Builds the request for a message.
     pub(crate) fn post(&self, uri: &Uri, message: Bytes) -> Request<Bytes> {
         let mut request = self.request(Method::POST, uri, message);
-        // With the headers of the protocol and those that the HTTP client adds.
-        request.headers_mut().reserve(12);
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         request
@@ -62,24 +60,40 @@ impl Address {
         let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = uri.clone();
+        // With the headers of the protocol and those that the HTTP client adds.
+        let mut headers = HeaderMap::with_capacity(self.private.len() + 11);
         if std::ptr::eq(uri, &self.uri) || same_origin(uri, &self.uri) {
-            *request.headers_mut() = self.private.clone();
+            for (name, value) in &self.private {
+                headers.append(name, value.clone());
+            }
         }
+        *request.headers_mut() = headers;
         request
     }
 
     /// Sends a request, follows redirects, and turns 401 and 403 into errors. Returns the address that answered, too.
     pub(crate) async fn send(&self, request: Request<Bytes>) -> Result<(Response<Body>, Uri), Error> {
-        let (response, uri) = redirect::send(&*self.client, request).await?;
-        match response.status() {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Challenge::read(response).await.into()),
-            _ => Ok((response, uri)),
-        }
+        let (response, redirected) = redirect::send(&*self.client, || request.clone()).await?;
+        let uri = redirected.unwrap_or_else(|| request.uri().clone());
+        unless_challenged(response).await.map(|response| (response, uri))
+    }
+
+    /// The same with a request that is built again for a redirect, and is not copied before it is known that there is one.
+    pub(crate) async fn send_built(&self, build: impl Fn() -> Request<Bytes>) -> Result<Response<Body>, Error> {
+        let (response, _) = redirect::send(&*self.client, build).await?;
+        unless_challenged(response).await
+    }
+}
+
+async fn unless_challenged(response: Response<Body>) -> Result<Response<Body>, Error> {
+    match response.status() {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Challenge::read(response).await.into()),
+        _ => Ok(response),
     }
 }
 
 /// The host of an address, with its port unless that is the default.
-fn host_header(uri: &Uri) -> Option<HeaderValue> {
+pub(crate) fn host_header(uri: &Uri) -> Option<HeaderValue> {
     let host = uri.host()?;
     match uri.port_u16() {
         Some(port) if port != 80 => format!("{host}:{port}").parse().ok(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use couplet_core::{Cancellation, Channel, Dialect, Error, Event, Exchange, Outgoing};
+use couplet_core::{Cancellation, Channel, Dialect, Error, Event, Exchange, Mailbox, Outgoing};
 use couplet_types::RequestId;
 use tokio::{sync::Notify, time::sleep};
 
@@ -21,27 +21,34 @@ impl Channel for HttpChannel {
     }
 
     fn open(&self, request: Outgoing) -> Exchange {
-        let revision = request.revision();
-        let by = if revision.is_some() { Cancellation::Disconnect } else { Cancellation::Notification };
-        let (key, mailbox) = match self.0.router.open(&request.id, request.method, by) {
+        let (revision, key, mailbox) = match self.expect(&request) {
             Ok(opened) => opened,
             Err(error) => return Exchange::failed(error),
         };
         let (shared, stop) = (self.0.clone(), Arc::new(Notify::new()));
         let stopped = stop.clone();
         self.0.spawn(async move {
-            match unless(&stopped, shared.carry_out(request, revision, key)).await {
-                Some(Ok(Some(answer))) => shared.router.settle(key, Event::Answer(answer)),
-                Some(Err(error)) => shared.router.settle(key, Event::Failed(error)),
-                // The answer comes on another stream, or the request was cancelled.
-                Some(Ok::<Option<Answer>, _>(None)) | None => {}
-            }
+            unless(&stopped, shared.answer(request, revision, key)).await;
         });
         let shared = self.0.clone();
         Exchange::new(mailbox, move || {
             stop.notify_one();
             shared.cancel(key);
         })
+    }
+
+    /// A stateless request is all in its own response, which nothing else is read from.
+    fn open_driven(&self, request: Outgoing) -> Exchange {
+        if request.revision().is_none() {
+            return self.open(request);
+        }
+        let (revision, key, mailbox) = match self.expect(&request) {
+            Ok(opened) => opened,
+            Err(error) => return Exchange::failed(error),
+        };
+        let (shared, cancelled) = (self.0.clone(), self.0.clone());
+        let work = Box::pin(async move { shared.answer(request, revision, key).await });
+        Exchange::driven(mailbox, work, move || cancelled.cancel(key))
     }
 
     fn notify(&self, text: Bytes) {
@@ -67,6 +74,16 @@ impl Channel for HttpChannel {
     }
 }
 
+impl HttpChannel {
+    /// Starts to wait for the answer to a request.
+    fn expect(&self, request: &Outgoing) -> Result<(Option<&'static str>, i64, Mailbox), Error> {
+        let revision = request.revision();
+        let by = if revision.is_some() { Cancellation::Disconnect } else { Cancellation::Notification };
+        let (key, mailbox) = self.0.router.open(&request.id, request.method, by)?;
+        Ok((revision, key, mailbox))
+    }
+}
+
 impl Drop for HttpChannel {
     fn drop(&mut self) {
         self.close();
@@ -74,6 +91,15 @@ impl Drop for HttpChannel {
 }
 
 impl Shared {
+    /// Sends a request, and puts its answer into its mailbox, unless that comes on another stream.
+    async fn answer(self: &Arc<Self>, request: Outgoing, revision: Option<&'static str>, key: i64) {
+        match self.carry_out(request, revision, key).await {
+            Ok(Some(answer)) => self.router.settle(key, Event::Answer(answer)),
+            Err(error) => self.router.settle(key, Event::Failed(error)),
+            Ok(None) => {}
+        }
+    }
+
     /// Sends a request, and sends it again where the server was too busy for it and it may be repeated.
     async fn carry_out(
         self: &Arc<Self>,

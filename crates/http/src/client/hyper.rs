@@ -22,15 +22,20 @@ use super::{
     dial::{Gate, Timed},
     failure::ConnectFailure,
     fetch::{Body, HttpClient},
+    plain::{PlainError, PlainPool},
     proxy::{Proxied, Proxies},
     setup::HyperClientBuilder,
 };
+
+/// The maximum size of the head of a response in HTTP/1.1.
+pub(crate) const MAX_HEAD: usize = 256 << 10;
 
 /// The default HTTP client: HTTP/1.1 and HTTP/2 with a connection pool, over TLS for `https`, and through the proxy that
 /// the environment names. Clones share their connections.
 #[derive(Clone)]
 pub struct HyperClient {
     client: Client<Timed<HttpsConnector<Proxied>>, Full<Bytes>>,
+    plain: PlainPool,
     proxies: Proxies,
 }
 
@@ -54,26 +59,41 @@ impl HyperClient {
     }
 
     pub(crate) fn over(tls: rustls::ClientConfig, proxies: Proxies, gate: Gate) -> Self {
+        let proxied = Proxied::new(proxies.clone(), gate);
+        let plain = PlainPool::new(Timed(proxied.clone()));
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_or_http()
             .enable_all_versions()
-            .wrap_connector(Proxied::new(proxies.clone(), gate));
+            .wrap_connector(proxied);
         let client = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(Self::IDLE)
-            .http1_max_buf_size(256 << 10)
+            .http1_max_buf_size(MAX_HEAD)
             .http2_max_header_list_size(64 << 10)
             .http2_keep_alive_interval(Self::PULSE)
             .http2_keep_alive_timeout(Self::PULSE)
             .build(Timed(connector));
-        Self { client, proxies }
+        Self { client, plain, proxies }
     }
 }
 
 impl HttpClient for HyperClient {
     fn send(&self, mut request: Request<Bytes>) -> BoxFuture<'static, Result<Response<Body>, Error>> {
+        if request.uri().scheme() == Some(&Scheme::HTTP)
+            && let Some(server) = request.uri().authority().cloned()
+        {
+            let idle = self.plain.take(&server);
+            if idle.is_some() || !self.proxies.has_proxy(request.uri()) {
+                let response = self.plain.clone().send(idle, server.clone(), request);
+                return Box::pin(async move {
+                    response.await.map_err(|error| {
+                        explained(server.as_str(), true, matches!(error, PlainError::Connect(_)), error)
+                    })
+                });
+            }
+        }
         if let Some(login) = self.proxies.login(request.uri()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, login);
         }
@@ -83,24 +103,30 @@ impl HttpClient for HyperClient {
             match response.await {
                 Ok(response) => Ok(response.map(|body| Body::new(Pieces(body)))),
                 Err(error) => {
-                    let is_plain = uri.scheme() == Some(&Scheme::HTTP);
-                    let host = uri.authority().map(ToString::to_string).unwrap_or_default();
-                    let what = match ConnectFailure::within(&error) {
-                        // Within TLS it is not the scheme that is wrong.
-                        Some(ConnectFailure::NotHttp) if !is_plain => {
-                            let what = format!("`{host}` did not answer in HTTP: {}", root(&error));
-                            return Err(Error::new(ErrorKind::Transport, what));
-                        }
-                        Some(failure) => failure.explanation(),
-                        None if error.is_connect() => "cannot be reached",
-                        None => "did not answer",
-                    };
-                    Err(Error::new(ErrorKind::Transport, format!("`{host}` {what}: {}", root(&error)))
-                        .with_source(error))
+                    let server = uri.authority().map_or("", |authority| authority.as_str());
+                    Err(explained(server, uri.scheme() == Some(&Scheme::HTTP), error.is_connect(), error))
                 }
             }
         })
     }
+}
+
+/// The error of a request, with advice.
+fn explained<E>(server: &str, is_plain: bool, is_connect: bool, error: E) -> Error
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let what = match ConnectFailure::within(&error) {
+        // Within TLS it is not the scheme that is wrong.
+        Some(ConnectFailure::NotHttp) if !is_plain => {
+            let what = format!("`{server}` did not answer in HTTP: {}", root(&error));
+            return Error::new(ErrorKind::Transport, what);
+        }
+        Some(failure) => failure.explanation(),
+        None if is_connect => "cannot be reached",
+        None => "did not answer",
+    };
+    Error::new(ErrorKind::Transport, format!("`{server}` {what}: {}", root(&error))).with_source(error)
 }
 
 impl fmt::Debug for HyperClient {

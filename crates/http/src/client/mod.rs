@@ -33,6 +33,7 @@ mod headers;
 mod hyper;
 mod legacy;
 mod listen;
+mod plain;
 mod proxy;
 mod read;
 mod redirect;

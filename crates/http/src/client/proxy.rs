@@ -58,6 +58,11 @@ impl Proxies {
         if is_loopback(server) { None } else { self.0.intercept(server) }
     }
 
+    /// Whether a proxy is on the way to a server.
+    pub(crate) fn has_proxy(&self, server: &Uri) -> bool {
+        self.on_the_way_to(server).is_some()
+    }
+
     /// The login for a proxy that reads the request itself, which it does without TLS.
     pub(crate) fn login(&self, server: &Uri) -> Option<HeaderValue> {
         if server.scheme() != Some(&Scheme::HTTP) {

@@ -16,24 +16,41 @@ use super::{
 /// The number of redirects that are followed.
 const MOST: usize = 3;
 
-/// Sends a request and follows redirects. Returns the address that answered, too.
-pub(crate) async fn send(client: &dyn HttpClient, request: Request<Bytes>) -> Result<(Response<Body>, Uri), Error> {
+/// Sends a request and follows redirects; `build` builds the request, again for each redirect. Returns the address that
+/// answered, too, if it is another one.
+pub(crate) async fn send(
+    client: &dyn HttpClient,
+    build: impl Fn() -> Request<Bytes>,
+) -> Result<(Response<Body>, Option<Uri>), Error> {
+    let response = client.send(build()).await?;
+    if !is_redirect(response.status()) {
+        return Ok((response, None));
+    }
+    follow(client, build(), response).await
+}
+
+/// Follows redirects. `request` is the one that was redirected by `response`.
+async fn follow(
+    client: &dyn HttpClient,
+    request: Request<Bytes>,
+    mut response: Response<Body>,
+) -> Result<(Response<Body>, Option<Uri>), Error> {
     let (head, body) = request.into_parts();
     let (method, mut uri, mut headers) = (head.method, head.uri, head.headers);
-    for _ in 0..=MOST {
-        let mut request = Request::new(body.clone());
-        *request.method_mut() = method.clone();
-        *request.uri_mut() = uri.clone();
-        *request.headers_mut() = headers.clone();
-        let response = client.send(request).await?;
-        if !is_redirect(response.status()) {
-            return Ok((response, uri));
-        }
+    for _ in 0..MOST {
         let next = next(&method, &uri, &response)?;
         if !same_origin(&uri, &next) {
             headers = public(headers);
         }
         uri = next;
+        let mut request = Request::new(body.clone());
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = uri.clone();
+        *request.headers_mut() = headers.clone();
+        response = client.send(request).await?;
+        if !is_redirect(response.status()) {
+            return Ok((response, Some(uri)));
+        }
     }
     Err(Error::new(ErrorKind::Transport, format!("the server redirects more than {MOST} times")))
 }

@@ -75,9 +75,13 @@ impl Shared {
         mirrored: &Mirrored,
         key: i64,
     ) -> Result<Answer, Error> {
-        let mut http = self.address.post(&self.address.uri, request.message());
-        mirror(&mut http, mirrored);
-        let (response, _) = self.address.send(http).await?;
+        let message = request.message();
+        let build = || {
+            let mut http = self.address.post(&self.address.uri, message.clone());
+            mirror(&mut http, mirrored);
+            http
+        };
+        let response = self.address.send_built(build).await?;
         let probe = request.method == Discover::METHOD;
         let source = Source::Response { key, sent: &request.id, subscription: request.method == Listen::METHOD };
         match self.read(response, source, &request.id).await {

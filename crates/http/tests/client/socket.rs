@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use couplet_client::Client;
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Error, ErrorKind, Event, JsonText, RequestOptions, message::Params};
 use serde_json::{Value, json};
 use tokio::{
     io::AsyncWriteExt,
@@ -54,6 +54,65 @@ async fn one_connection_is_enough() {
     client.close().await.unwrap();
     drop(client);
     assert_eq!(server.await.unwrap(), ["server/discover", "tools/call", "tools/call", "tools/call"]);
+}
+
+fn answer(message: &Value, result: Value) -> String {
+    let text = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string();
+    format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{text}", text.len())
+}
+
+#[tokio::test]
+async fn a_connection_that_was_closed_while_idle_is_not_used() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        for result in [discovered(), says("one"), says("two"), says("three")] {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let message = read(&mut socket).await.unwrap();
+            socket.write_all(answer(&message, result).as_bytes()).await.unwrap();
+        }
+    });
+    let client = Client::new("test", "1").connect(couplet_http::connect(url)).await.unwrap();
+    for expected in ["one", "two", "three"] {
+        // The end of the connection is seen while it is idle.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(client.call("x", ()).await.unwrap().text(), expected);
+    }
+    server.await.unwrap();
+}
+
+/// A forwarded request is sent by the first poll of its exchange, and ends with it.
+#[tokio::test]
+async fn a_forwarded_request_lives_in_its_exchange() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let (seen, mut was_seen) = tokio::sync::mpsc::unbounded_channel();
+    let server = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        for result in [discovered(), says("done")] {
+            let message = read(&mut socket).await.unwrap();
+            socket.write_all(answer(&message, result).as_bytes()).await.unwrap();
+        }
+        let unanswered = read(&mut socket).await.unwrap();
+        seen.send(unanswered["params"]["name"].clone()).unwrap();
+        // The request is dropped, so its connection ends.
+        assert_eq!(read(&mut socket).await, None);
+    });
+    let client = Client::new("test", "1").connect(couplet_http::connect(url)).await.unwrap();
+    let params = |name: &str| Params::from_text(JsonText::new(json!({ "name": name }).to_string()).unwrap()).unwrap();
+    let forward = |name: &str| client.forward("tools/call", &params(name), &RequestOptions::default()).unwrap();
+    drop(forward("unpolled"));
+    match forward("first").next().await {
+        Event::Answer(Ok(text)) => assert!(text.as_str().contains("done"), "{text:?}"),
+        other => panic!("{other:?}"),
+    }
+    let mut second = forward("second");
+    tokio::select! {
+        event = second.next() => panic!("{event:?}"),
+        name = was_seen.recv() => assert_eq!(name, Some(json!("second"))),
+    }
+    drop(second);
+    tokio::time::timeout(Duration::from_secs(60), server).await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -50,6 +50,10 @@ pub(super) fn run(rig: &Rig, gateway: Gateway, wanted: &[String], results: &mut 
                 let measured = with(rig, gateway, FEW, |running| load(rig, gateway, running, life, "echo", sessions));
                 results.add("calls", &format!("{life}, {sessions} sessions"), name, measured);
             }
+            if gateway == Gateway::Direct {
+                let measured = with(rig, gateway, FEW, |running| client(rig, running, life));
+                results.add("client", life, name, measured);
+            }
         }
         if has("big") {
             results.add("big", life, name, with(rig, gateway, FEW, |running| big(rig, gateway, running, life)));
@@ -88,6 +92,14 @@ fn load(
     let times = ["--secs", rig.seconds(), "--warm", "0.3", "--limit", "8", "--warm-count", "50", "--min-count", "50"];
     let tools = (1000 + gateway.own_tools()).to_string();
     rig.load(&[&words[..], &times[..], &["--prefix", gateway.prefix(), "--tools", &tools]].concat(), &[])
+}
+
+/// Our client, which calls the server directly: with the server it is a whole call.
+fn client(rig: &Rig, running: &Running, life: &str) -> Result<Value, Failure> {
+    let words = ["--life", life, "--secs", rig.seconds(), "--url", &running.gateway.url];
+    let mut measured = rig.client(rig.folders.our("bench-client"), &words, &[])?;
+    measured["errors"] = json!(0);
+    Ok(measured)
 }
 
 /// A result of a megabyte: how long it takes, and how much memory it takes more than small calls.

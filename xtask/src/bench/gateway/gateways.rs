@@ -28,6 +28,10 @@ pub(super) enum Gateway {
     Stdio,
     /// `couplet gateway`, which connects to the server.
     Http,
+    /// The first with a policy and an audit log.
+    StdioAudited,
+    /// The second with a policy and an audit log.
+    HttpAudited,
     /// `couplet run`, which starts the server: a proxy without names, rules and supervision.
     Run,
     /// `mcp-proxy` of npm.
@@ -40,19 +44,21 @@ pub(super) enum Gateway {
     Crate,
 }
 
-use Gateway::{Crate, Direct, FastMcp, Http, Npm, Pypi, Run, Stdio};
+use Gateway::{Crate, Direct, FastMcp, Http, HttpAudited, Npm, Pypi, Run, Stdio, StdioAudited};
 
 /// The servers behind a gateway: names, and how they are started.
 pub(super) type Servers<'a> = [(&'a str, Upstream)];
 
 impl Gateway {
-    pub(super) const ALL: [Self; 8] = [Direct, Stdio, Http, Run, Crate, Npm, FastMcp, Pypi];
+    pub(super) const ALL: [Self; 10] = [Direct, Stdio, Http, StdioAudited, HttpAudited, Run, Crate, Npm, FastMcp, Pypi];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Direct => "direct",
             Stdio => "couplet gateway, stdio",
             Http => "couplet gateway, HTTP",
+            StdioAudited => "couplet gateway, stdio, audited",
+            HttpAudited => "couplet gateway, HTTP, audited",
             Run => "couplet run, stdio",
             Npm => "mcp-proxy 6.7.19 (npm)",
             Pypi => "mcp-proxy 0.13.0 (PyPI)",
@@ -67,6 +73,8 @@ impl Gateway {
             Direct => "direct",
             Stdio => "stdio",
             Http => "http",
+            StdioAudited => "stdio-audited",
+            HttpAudited => "http-audited",
             Run => "run",
             Npm => "npm",
             Pypi => "pypi",
@@ -76,7 +84,15 @@ impl Gateway {
     }
 
     pub(super) const fn is_ours(self) -> bool {
-        matches!(self, Direct | Stdio | Http | Run)
+        matches!(self, Direct | Stdio | Http | StdioAudited | HttpAudited | Run)
+    }
+
+    /// Whether definitions are pinned, and calls audited.
+    const fn pins(self) -> Pins {
+        match self {
+            StdioAudited | HttpAudited => Pins::Audited,
+            _ => Pins::On,
+        }
     }
 
     /// What goes before the names of tools.
@@ -98,7 +114,7 @@ impl Gateway {
     /// Builds it, or brings it from a registry.
     pub(super) fn install(self, folders: &Folders) -> Result<(), Failure> {
         match self {
-            Direct | Stdio | Http | Run => Ok(()),
+            Direct | Stdio | Http | StdioAudited | HttpAudited | Run => Ok(()),
             Npm => npm(folders),
             Pypi => folders.pip_at("mcp-proxy", &[here().join("requirements.txt")]),
             FastMcp => folders.build(Kit::FastMcp),
@@ -113,11 +129,15 @@ impl Gateway {
         let words = |mode: &str| server.iter().cloned().chain([mode.to_owned()]).collect::<Vec<_>>();
         match self {
             Direct => rig.listen(server, "http {port}").map(Running::alone),
-            Stdio => couplet(rig, &[("bench", Upstream::Command(words("stdio")))], Names::Bare),
-            Http => {
+            Stdio | StdioAudited => {
+                let servers = [("bench", Upstream::Command(words("stdio")))];
+                couplet_under(rig, &[], &servers, Names::Bare, self.pins())
+            }
+            Http | HttpAudited => {
                 let behind = rig.listen(server, "http {port}")?;
-                let upstream = Upstream::Url(behind.url.clone());
-                Ok(Running { behind: Some(behind), ..couplet(rig, &[("bench", upstream)], Names::Bare)? })
+                let servers = [("bench", Upstream::Url(behind.url.clone()))];
+                let gateway = couplet_under(rig, &[], &servers, Names::Bare, self.pins())?;
+                Ok(Running { behind: Some(behind), ..gateway })
             }
             _ => self.other(rig, &words("stdio")).map(Running::alone),
         }

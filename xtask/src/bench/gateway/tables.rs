@@ -63,16 +63,30 @@ fn calls(results: &Results, life: &str, date: &str) -> String {
         return String::new();
     }
     let direct = value(results, "calls", &many, "direct", "cpu_us", "rps");
+    let busy = value(results, "calls", &many, "direct", "cpu_us", "cpu_us");
+    let client = value(results, "client", life, "direct", "cpu_us", "cpu_us");
+    let server = value(results, "calls", &one, "direct", "cpu_us", "cpu_us");
+    let both = client.zip(server).map(|(client, server)| client + server);
     let mut out = format!(
-        "\nA small call, {date}; processor time is that of the gateway alone (of the server, where there is none).\n\n\
-         | | CPU µs, 1 session | median µs | CPU µs, 32 sessions | calls/s | of direct |\n|---|---:|---:|---:|---:|---:|\n"
+        "\nA small call, {date}; processor time is that of the gateway alone (of the server, where there is none), and is \
+         compared with that of our client and the server without a gateway ({} µs together). Calls per second of processor \
+         time are those of the gateway alone; calls per second are those of the gateway and the server on one processor, and \
+         both are compared with those of the server alone.\n\n\
+         | | CPU µs, 1 session | × both | median µs | CPU µs, 32 sessions | of direct | calls/s | of direct |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|\n",
+        shown(both)
     );
     for name in names {
         let at = |case: &str, key: &str| value(results, "calls", case, name, "cpu_us", key);
         let rps = at(&many, "rps");
-        let share = rps.zip(direct).map_or("–".to_owned(), |(rps, direct)| format!("{:.0} %", rps / direct * 100.0));
+        let percent = |own: Option<f64>, direct: Option<f64>| {
+            own.zip(direct).map_or("–".to_owned(), |(own, direct)| format!("{:.0} %", own / direct * 100.0))
+        };
+        let (share, per_cpu) = (percent(rps, direct), percent(busy, at(&many, "cpu_us")));
+        let own = at(&one, "cpu_us").filter(|_| name != "direct");
+        let times = own.zip(both).map_or("–".to_owned(), |(own, both)| format!("{:.2}", own / both));
         out += &format!(
-            "| {name} | {} | {} | {} | {} | {share} |\n",
+            "| {name} | {} | {times} | {} | {} | {per_cpu} | {} | {share} |\n",
             shown(at(&one, "cpu_us")),
             shown(at(&one, "p50_us")),
             shown(at(&many, "cpu_us")),
