@@ -69,28 +69,28 @@ fn server(name: &str, version: ProtocolVersion) -> couplet_server::ServerHandle 
 
 /// One session, from its handshake to its end; returns the number of calls.
 async fn session(at: usize, service: Arc<dyn Service>) -> usize {
-    let near = if at % 2 == 0 { SESSIONS } else { STATELESS };
+    let near = if at.is_multiple_of(2) { SESSIONS } else { STATELESS };
     let client = Client::new("near", "1")
         .versions([near])
         .on_elicit(|ask| async move { ask.accept(json!({ "yes": true })) })
         .connect(service)
         .await
         .unwrap();
-    let server = if at / 2 % 2 == 0 { "old" } else { "new" };
+    let server = if (at / 2).is_multiple_of(2) { "old" } else { "new" };
     let subscribed = match at % 10 {
         0 => Some(client.listen(Filter::new().resource(format!("{server}://one"))).await.unwrap()),
         _ => None,
     };
     for call in 0..CALLS {
         let (tool, expected) = match call {
-            0 if at % WITH_CHILD == 0 => ("child__ping".to_owned(), "ping"),
-            1 if at % 4 == 0 => {
+            0 if at.is_multiple_of(WITH_CHILD) => ("child__ping".to_owned(), "ping"),
+            1 if at.is_multiple_of(4) => {
                 // The caller gives up.
                 let _ = tokio::time::timeout(Duration::ZERO, client.call(format!("{server}__ping"), ())).await;
                 continue;
             }
             2 => (format!("{server}__work"), "worked"),
-            3 if at % 20 == 0 => (format!("{server}__sure"), "true"),
+            3 if at.is_multiple_of(20) => (format!("{server}__sure"), "true"),
             _ => (format!("{server}__ping"), "pong"),
         };
         let text = loop {
@@ -104,7 +104,7 @@ async fn session(at: usize, service: Arc<dyn Service>) -> usize {
     }
     drop(subscribed);
     // Every second one is lost without a goodbye.
-    if at % 2 == 0 {
+    if at.is_multiple_of(2) {
         let _ = client.close().await;
     }
     CALLS
