@@ -4,7 +4,7 @@
 use super::{Options, Report};
 use crate::{
     Failure, conformance,
-    workspace::{cargo, command},
+    workspace::{command, show},
 };
 
 pub(super) fn run(_: &Options) -> Result<Report, Failure> {
@@ -22,8 +22,10 @@ pub(super) fn run(_: &Options) -> Result<Report, Failure> {
     }
 }
 
-/// The test prints its figures.
+/// 20,000 sessions with ten calls each. The test prints its figures.
 fn endurance() -> Result<(), Failure> {
-    let test = ["test", "--package", "couplet-host", "--all-features", "--test", "upstreams", "--"];
-    cargo([&test[..], &["--ignored", "--nocapture", "acceptance_08_"]].concat())
+    let mut test = command("cargo");
+    test.args(["test", "--package", "couplet-host", "--all-features", "--test", "upstreams", "--"]);
+    test.args(["--nocapture", "acceptance_08_sessions"]).env("COUPLET_ENDURANCE_SESSIONS", "20000");
+    show(&mut test)
 }
