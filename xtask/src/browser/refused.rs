@@ -20,13 +20,16 @@ fn start() -> Result<Inspector, Failure> {
     Inspector::start(&[&program("couplet-everything")?])
 }
 
+/// A request: its line, host, token and origin, and the status of its response.
+type Case<'a> = (&'a str, &'a str, Option<&'a str>, Option<&'a str>, u16);
+
 fn over_http(_: &Page) -> Result<(), Failure> {
     let inspector = start()?;
     let port = inspector.port;
     let (own, token) = (format!("127.0.0.1:{port}"), format!("Bearer {}", inspector.token));
     let (origin, rebound) = (inspector.origin(), format!("{REBOUND}:{port}"));
     let wrong = "Bearer 0123456789abcdef0123456789abcdef";
-    let cases: &[(&str, &str, Option<&str>, Option<&str>, u16)] = &[
+    let cases: &[Case] = &[
         ("GET /api/targets", &own, Some(&token), None, 200),
         ("GET /api/targets", &own, Some(&token), Some(&origin), 200),
         ("GET /api/targets", &own, None, None, 401),

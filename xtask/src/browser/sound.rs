@@ -34,8 +34,7 @@ pub(super) fn requests(record: &Record, inspectors: &[&Inspector]) -> Result<(),
     let is_local = |url: &str| ["data:", "blob:", "about:"].iter().any(|scheme| url.starts_with(scheme));
     let is_own = |request: &Request| {
         let (origin, path) = split(&request.url);
-        origins.iter().any(|own| *own == origin)
-            || frames.iter().any(|own| *own == origin) && (path == "/" || path.starts_with("/sandbox."))
+        origins.contains(&origin) || frames.contains(&origin) && (path == "/" || path.starts_with("/sandbox."))
     };
     let mut sent = record.requests.iter().filter(|request| request.blocked.is_none() && !is_local(&request.url));
     match sent.find(|request| !is_own(request)) {

