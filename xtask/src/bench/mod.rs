@@ -26,10 +26,10 @@ use subjects::Subject;
 use crate::Failure;
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
-    if let Some((first, rest)) = arguments.split_first()
-        && let Some(run) = part(first)
-    {
-        return run(rest);
+    match arguments.split_first() {
+        Some((first, rest)) if first == "gateway" => return gateway::run(rest),
+        Some((first, rest)) if first == "middleware" => return middleware::run(rest),
+        _ => {}
     }
     let options = Options::new(arguments)?;
     if options.check || options.record {
@@ -51,15 +51,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let bad = results.records.iter().filter(|r| r.values["errors"].as_u64().is_some_and(|errors| errors > 0)).count();
     println!("results: {}, {} s", rig.folders.bench.join("results.jsonl").display(), started.elapsed().as_secs());
     if bad > 0 { Err(format!("wrong answers in {bad} measurements")) } else { Ok(()) }
-}
-
-/// A part of the benchmarks with options of its own.
-fn part(name: &str) -> Option<fn(&[String]) -> Result<(), Failure>> {
-    match name {
-        "gateway" => Some(gateway::run),
-        "middleware" => Some(middleware::run),
-        _ => None,
-    }
 }
 
 /// The kits that are there; one that cannot be had is told and left out.
