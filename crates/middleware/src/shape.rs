@@ -98,7 +98,7 @@ impl<'de> Visitor<'de> for Shape<'_> {
         let mut count = 0;
         if depth > 0 {
             out.push('{');
-            while count < MEMBERS && members.next_key_seed(Key { out, comma: count > 0 })?.is_some() {
+            while count < MEMBERS && members.next_key_seed(ShapeKey { out, comma: count > 0 })?.is_some() {
                 members.next_value_seed(Shape { out, depth: depth - 1 })?;
                 count += 1;
             }
@@ -116,12 +116,12 @@ impl<'de> Visitor<'de> for Shape<'_> {
 }
 
 /// Writes a key. Keys come from the caller, like values: they are limited, and control characters are escaped.
-struct Key<'o> {
+struct ShapeKey<'o> {
     out: &'o mut String,
     comma: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for Key<'_> {
+impl<'de> DeserializeSeed<'de> for ShapeKey<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -129,7 +129,7 @@ impl<'de> DeserializeSeed<'de> for Key<'_> {
     }
 }
 
-impl Visitor<'_> for Key<'_> {
+impl Visitor<'_> for ShapeKey<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
