@@ -4,6 +4,8 @@
 //! * `bench-middleware count ROW CALLS` makes so many calls, for a counter of instructions;
 //! * `bench-middleware time ROW` measures the time of a call, beside one without middleware.
 
+#![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
+
 #[path = "../../../benches/steps/kit.rs"]
 #[allow(dead_code, reason = "shared with the benchmarks of steps")]
 mod kit;
