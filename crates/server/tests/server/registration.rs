@@ -71,6 +71,19 @@ async fn a_tool_is_replaced_in_its_place() {
 }
 
 #[tokio::test]
+async fn a_resource_is_replaced_in_its_place() {
+    let server =
+        Server::new("s", "1").resource(resource("x://a", || "old")).resource(resource("x://b", || "b")).build();
+    assert!(server.replace_resource(resource("x://a", || "new")).unwrap());
+    assert!(!server.replace_resource(resource("x://c", || "c")).unwrap());
+    assert!(server.replace_resource(resource("no uri", || "c")).is_err());
+    let uris: Vec<String> = server.resources().into_iter().map(|resource| resource.uri).collect();
+    assert_eq!(uris, ["x://a", "x://b", "x://c"]);
+    let read = Client::of(server, None).await.ask("resources/read", json!({ "uri": "x://a" })).await;
+    assert_eq!(read["contents"][0]["text"], "new");
+}
+
+#[tokio::test]
 async fn enums_of_prompts_are_completed() {
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
