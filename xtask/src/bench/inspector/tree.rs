@@ -116,7 +116,8 @@ mod tests {
             thread::sleep(Duration::from_millis(20));
             processes(id).len() > 1 && cpu_ms(id) > 0.0 && memory_kb(id) > 0
         });
-        let _ = shell.kill();
+        let all: Vec<_> = processes(id).iter().map(u32::to_string).collect();
+        let _ = Command::new("kill").args(all).status();
         let _ = shell.wait();
         assert!(is_seen);
     }
