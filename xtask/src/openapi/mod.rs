@@ -1,7 +1,6 @@
-//! `cargo xtask openapi`: real OpenAPI documents of npm packages, made into tools and linted; a foreign client of such
-//! tools; and a comparison with other libraries.
+//! `cargo xtask openapi`: real OpenAPI documents of npm packages, made into tools and linted, and a foreign client of such
+//! tools.
 
-mod compare;
 mod documents;
 mod foreign;
 
@@ -21,13 +20,12 @@ pub(crate) enum Profile {
     Release,
 }
 
-/// Runs the checks, or prints the comparison.
+/// Runs the checks.
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => check(Profile::Release).map(drop),
         ["--debug"] => check(Profile::Debug).map(drop),
-        ["--compare"] => compare::run(),
-        _ => Err("usage: cargo xtask openapi [--debug | --compare]".to_owned()),
+        _ => Err("usage: cargo xtask openapi [--debug]".to_owned()),
     }
 }
 
