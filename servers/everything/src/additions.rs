@@ -1,4 +1,4 @@
-//! Tools beyond the contract: audio, a list as structured content, a parameter in a header, errors.
+//! Tools beyond the contract: audio, a list as structured content, a parameter in a header, nested arguments, errors.
 
 use couplet::{prelude::*, server::media::Audio, types::RpcError};
 use serde::Deserialize;
@@ -29,6 +29,54 @@ pub(crate) fn greet_region(
     region: String,
 ) -> String {
     format!("Hello, {region}!")
+}
+
+/// How to travel
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Vehicle {
+    Bicycle,
+    Ship,
+    Train,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Stop {
+    /// The city
+    city: String,
+    /// The nights to stay
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 30))]
+    nights: u8,
+}
+
+fn one() -> u8 {
+    1
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Journey {
+    /// The name of the traveller
+    traveller: String,
+    by: Vehicle,
+    /// The stops, in their order
+    #[schemars(length(min = 1, max = 10))]
+    stops: Vec<Stop>,
+}
+
+/// Describes a journey in a sentence. Its argument is an object with a list of objects.
+#[tool(name = "plan-journey", title = "Plan Journey", read_only, open_world = false)]
+pub(crate) fn plan_journey(
+    /// The journey
+    journey: Journey,
+) -> String {
+    let by = match journey.by {
+        Vehicle::Bicycle => "bicycle",
+        Vehicle::Ship => "ship",
+        Vehicle::Train => "train",
+    };
+    let stops: Vec<_> = journey.stops.iter().map(|stop| format!("{} for {}", stop.city, stop.nights)).collect();
+    format!("{} goes by {by}: {}", journey.traveller, stops.join(", "))
 }
 
 #[derive(Deserialize, JsonSchema)]

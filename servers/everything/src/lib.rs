@@ -112,6 +112,7 @@ pub fn server_with(shown: ShownEnv, tasks: Tasks) -> Server {
         .tool(additions::get_tiny_sound)
         .tool(additions::get_primes)
         .tool(additions::greet_region)
+        .tool(additions::plan_journey)
         .tool(additions::trigger_error)
         .tool(caller::get_caller)
         .tool(sampling::trigger_sampling_with_tools);

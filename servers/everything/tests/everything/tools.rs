@@ -107,6 +107,12 @@ fn rows() -> Vec<Row> {
         ("get-tiny-sound", json!({}), &["audio/wav"], "xxxxx"),
         ("get-primes", json!({ "count": 5 }), &["[2,3,5,7,11]"], "xxxxx"),
         ("greet-region", json!({ "region": "eu-north" }), &["Hello, eu-north!"], "xxxxx"),
+        (
+            "plan-journey",
+            json!({ "journey": { "traveller": "Ada", "by": "ship", "stops": [{ "city": "Oslo", "nights": 3 }, { "city": "Bergen" }] } }),
+            &["Ada goes by ship: Oslo for 3, Bergen for 1"],
+            "xxxxx",
+        ),
         ("get-caller", json!({}), &["test 1.0.0"], "xxxxx"),
         ("book-trip", json!({}), &["Booked under ", ": 7 days in Ada for 7."], "--xxx"),
         ("show-clock", json!({}), &["A clock is shown; it is "], "xxxxx"),
