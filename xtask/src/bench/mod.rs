@@ -55,7 +55,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
 }
 
 /// A part of the benchmarks with options of its own.
-fn part(name: &str) -> Option<fn(&[String]) -> Result<(), Failure>> {
+type Part = fn(&[String]) -> Result<(), Failure>;
+
+fn part(name: &str) -> Option<Part> {
     match name {
         "gateway" => Some(gateway::run),
         "inspector" => Some(inspector::run),

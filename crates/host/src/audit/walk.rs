@@ -24,7 +24,7 @@ pub(super) fn walk(text: &[u8], shape: &mut Vec<u8>, canonical: &mut Vec<u8>) ->
 }
 
 /// A member of an object in the canonical text, with its comma.
-struct Member {
+struct MemberSpan {
     start: usize,
     /// The end of the key, without its quote.
     key: usize,
@@ -37,7 +37,7 @@ struct Walker<'a> {
     shape: &'a mut Vec<u8>,
     canonical: &'a mut Vec<u8>,
     /// The members of the objects that are open and not in order.
-    members: Vec<Member>,
+    members: Vec<MemberSpan>,
 }
 
 impl<'a> Walker<'a> {
@@ -89,7 +89,7 @@ impl<'a> Walker<'a> {
             self.skip_space();
             self.copy(b":")?;
             self.value(depth + 1, is_named)?;
-            let member = Member { start, key, end: self.canonical.len() };
+            let member = MemberSpan { start, key, end: self.canonical.len() };
             is_sorted &= self.members[from..].last().is_none_or(|last| self.name(last) < self.name(&member));
             self.members.push(member);
         }
@@ -151,7 +151,7 @@ impl<'a> Walker<'a> {
         Some(())
     }
 
-    fn name(&self, member: &Member) -> &[u8] {
+    fn name(&self, member: &MemberSpan) -> &[u8] {
         &self.canonical[member.start + 1..member.key]
     }
 

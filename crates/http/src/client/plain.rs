@@ -124,8 +124,8 @@ impl PlainPool {
 
     /// The response, whose connection is idle once its body was read.
     fn reusing(self, response: Response<Incoming>, server: Authority, sender: Sender) -> Response<Body> {
-        let lease = Lease { pool: self, server, sender };
-        response.map(|body| Body::new(Reusing { body: Pieces(body), lease: Some(lease) }))
+        let connection = BusyConnection { pool: self, server, sender };
+        response.map(|body| Body::new(Reusing { body: Pieces(body), connection: Some(connection) }))
     }
 
     fn put(self, server: Authority, sender: Sender) {
@@ -169,7 +169,7 @@ async fn sweep(pool: Weak<Inner>) {
 pub(crate) struct Idled(Sender);
 
 /// A connection that is in use.
-struct Lease {
+struct BusyConnection {
     pool: PlainPool,
     server: Authority,
     sender: Sender,
@@ -178,12 +178,12 @@ struct Lease {
 /// A body after which the connection is idle again. If the body is dropped before its end, the connection is closed.
 struct Reusing {
     body: Pieces<Incoming>,
-    lease: Option<Lease>,
+    connection: Option<BusyConnection>,
 }
 
 impl Reusing {
     fn end(&mut self) {
-        if let Some(Lease { pool, server, sender }) = self.lease.take() {
+        if let Some(BusyConnection { pool, server, sender }) = self.connection.take() {
             pool.put(server, sender);
         }
     }
