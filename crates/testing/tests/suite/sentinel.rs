@@ -1,6 +1,7 @@
 //! Services inside of other services: each question reaches the one inside, whose answer is none that a default gives.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -9,7 +10,7 @@ use std::{
 };
 
 use couplet_core::{
-    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Metric, Reply, Service,
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Metric, Refusals, Reply, Service,
     http::headers::ParamHeader, message::Params,
 };
 use couplet_server::Server;
@@ -61,6 +62,11 @@ impl Service for Sentinel {
         caller.is_some_and(|caller| &**caller.principal() == "ann")
     }
 
+    fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
+        let refused = uris.iter().map(|uri| (uri.clone(), RpcError::internal("sentinel"))).collect();
+        Some(Box::pin(std::future::ready(refused)))
+    }
+
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         Some(Box::pin(std::future::ready(())))
     }
@@ -84,6 +90,8 @@ async fn check(what: &str, outer: impl Service + Clone, sentinel: &Sentinel, too
     assert_eq!(scopes.as_deref(), Some(&["t".to_owned()][..]), "{what}");
     assert!(outer.has_resource(uri) && !outer.has_resource("s://elsewhere"), "{what}");
     assert!(outer.may_subscribe(uri, Some(&Caller::new("ann"))) && !outer.may_subscribe(uri, None), "{what}");
+    let refused = outer.subscribing(&BTreeSet::from([uri.to_owned()])).expect("there is work").await;
+    assert!(refused.keys().eq([uri]), "{what}: {refused:?}");
     assert!(outer.background().is_some(), "{what}");
     assert_eq!(outer.metrics(), sentinel.metrics(), "{what}");
     assert!(outer.drain(Duration::ZERO).is_some(), "{what}");
