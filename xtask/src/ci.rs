@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Failure, browser, cluster, conformance, corpus, generate, grow, interop, openapi, skipped, starter, tidy, weight,
+    Failure, browser, cluster, conformance, corpus, generate, grow, interop, skipped, starter, tidy, weight,
     workspace::{self, capture, cargo, command, packages, show},
 };
 
@@ -32,7 +32,6 @@ const STEPS: &[Step] = &[
     ("conformance", || conformance(&[])),
     ("gateway", || conformance(&["--through-gateway", "--quick"])),
     ("interop", interop),
-    ("openapi", || openapi::check(openapi::Profile::Debug).map(drop)),
     ("generate", || generate::run(&[])),
     ("browser", || browser::run(&[])),
     ("cluster", cluster),
