@@ -1,7 +1,7 @@
 //! The bytes of a string that need no attention.
 
-/// The number of bytes that are inspected word by word: most strings are shorter.
-const NEAR: usize = 32;
+/// The number of bytes that are inspected word by word: most strings are shorter, and so are the keys of `_meta`.
+const NEAR: usize = 64;
 
 /// How many bytes at the front are nothing special in a string: neither a quote nor a backslash nor a control character.
 /// There may be more.
