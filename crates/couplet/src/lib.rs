@@ -38,7 +38,7 @@ pub use couplet_tasks as tasks;
 pub use couplet_transform as transform;
 pub use couplet_types as types;
 
-/// It exists for rustdoc and its tests only, and where every feature is enabled: its programs and links need them.
+// For rustdoc and its tests only, and where every feature is enabled: its programs and links need them.
 #[cfg(all(
     any(doc, doctest),
     feature = "full",
