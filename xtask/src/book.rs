@@ -26,7 +26,8 @@ pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
 /// Writes the sources of the book, and returns its folder.
 pub(crate) fn write() -> Result<PathBuf, Failure> {
     let read = |path: &str| fs::read_to_string(root().join(path)).map_err(|e| format!("{path}: {e}"));
-    let names = chapters(&read(MODULE)?);
+    let module = read(MODULE)?;
+    let names = chapters(&module);
     let links = links(&read(&format!("{CHAPTERS}/links.md"))?);
     let folder = workspace::target()?.join("book");
     let pages = folder.join("src");

@@ -15,7 +15,7 @@ pub(super) fn check(texts: &[(&str, String)], exists: impl Fn(&str) -> bool) -> 
     let documents: BTreeMap<&str, &str> =
         texts.iter().filter(|(file, _)| is_document(file)).map(|(file, text)| (*file, text.as_str())).collect();
     let definitions = documents.get(DEFINITIONS).copied().unwrap_or_default();
-    let labels: BTreeSet<&str> = definitions.lines().filter_map(|line| label(line)).collect();
+    let labels: BTreeSet<&str> = definitions.lines().filter_map(label).collect();
     let mut findings = Vec::new();
     for (file, text) in &documents {
         for (at, line) in prose(text) {
@@ -24,6 +24,9 @@ pub(super) fn check(texts: &[(&str, String)], exists: impl Fn(&str) -> bool) -> 
             if file.starts_with(GUIDE) {
                 let unknown = between(line, "][", ']').filter(|label| !labels.contains(label));
                 findings.extend(unknown.map(|l| Finding::new(file, at, format!("`{DEFINITIONS}` does not define `{l}`"))));
+                let examples = line.split('`').skip(1).step_by(2).filter(|word| word.starts_with("examples/"));
+                let gone = examples.filter(|path| !exists(path));
+                findings.extend(gone.map(|path| Finding::new(file, at, format!("`{path}` does not exist"))));
             }
         }
     }
@@ -59,7 +62,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// What stands between two marks, outside of code.
 fn between<'l>(line: &'l str, open: &'l str, close: char) -> impl Iterator<Item = &'l str> {
-    let is_code = |at: usize| line[..at].matches('`').count() % 2 == 1;
+    let is_code = move |at: usize| line[..at].matches('`').count() % 2 == 1;
     let starts = line.match_indices(open).filter(move |(at, _)| !is_code(*at)).map(|(at, open)| at + open.len());
     starts.filter_map(move |start| line[start..].split_once(close).map(|(inside, _)| inside))
 }

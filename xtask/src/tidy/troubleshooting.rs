@@ -45,7 +45,8 @@ fn is_seen(file: &str) -> bool {
 
 /// The error texts of a line.
 fn messages(line: &str) -> Vec<String> {
-    let after = CALLS.iter().flat_map(|call| line.match_indices(call).map(|(at, call)| &line[at + call.len()..]));
+    let after = |call: &&str| line.match_indices(*call).map(|(at, call)| &line[at + call.len()..]).collect::<Vec<_>>();
+    let after = CALLS.iter().flat_map(after);
     after.filter_map(literal).filter(|text| says_something(text)).collect()
 }
 
