@@ -31,6 +31,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::new("demo", "1.0.0").observer(otel).connect(server).await?;
     client.call("hello", ()).await?.into_result()?;
     client.close().await?;
+    for _ in 0..50 {
+        tokio::task::yield_now().await; // both sides end their spans
+    }
 
     let spans = spans.get_finished_spans()?;
     let calls: Vec<_> = spans.iter().filter(|span| span.name == "tools/call hello").collect();
