@@ -21,7 +21,8 @@
 //!
 //! A useful order, from the outside to the inside: [`Audit`] and [`Timing`] see all calls, [`ErrorPolicy`] sees all
 //! errors, then [`RateLimit`] and [`ConcurrencyLimit`], [`ResponseLimit`], [`ResponseCache`], [`CircuitBreaker`],
-//! [`Retry`] and [`Coercion`]. [`Visibility`] wraps the whole server. The chapter on middleware in the guide of `couplet` says why.
+//! [`Retry`] and [`Coercion`]. [`Visibility`] wraps the whole server. The chapter on middleware in the guide of `couplet`
+//! says why.
 //!
 //! ```
 //! use std::time::Duration;

@@ -60,11 +60,12 @@ fn chapters() -> Vec<String> {
 fn each_feature_has_a_chapter_and_an_example() {
     let (features, chapters) = (features(), chapters());
     assert!(features.len() > 25 && features["client"].contains(&"stdio".to_owned()), "{features:?}");
-    let enabled = enabled(&features);
+    let (enabled, index) = (enabled(&features), read("crates/couplet/src/guide/index.md"));
     for feature in features.keys().filter(|feature| !GROUPS.contains(&feature.as_str())) {
         assert!(enabled.contains(feature), "no example enables `{feature}`");
         let name = format!("`{feature}`");
         assert!(chapters.iter().any(|chapter| chapter.contains(&name)), "no chapter of the guide names `{feature}`");
+        assert!(index.contains(&name), "the first page of the guide has no chapter for `{feature}`");
     }
 }
 
