@@ -53,4 +53,3 @@ pub use search::ToolSearch;
 pub use split::Split;
 pub use tool::ToolTransform;
 pub use transform::Transform;
-

@@ -48,7 +48,9 @@ async fn main() -> couplet::Result<()> {
 
     // A browser asks before it sends a call from a page. Pages of others are refused.
     let preflight = |origin: &str| {
-        format!("OPTIONS /mcp HTTP/1.1\r\nhost: {address}\r\norigin: {origin}\r\naccess-control-request-method: POST\r\n")
+        format!(
+            "OPTIONS /mcp HTTP/1.1\r\nhost: {address}\r\norigin: {origin}\r\naccess-control-request-method: POST\r\n"
+        )
     };
     let allowed = exchange(&address, &preflight(PAGE)).await?.to_lowercase();
     assert!(allowed.contains(&format!("access-control-allow-origin: {PAGE}")), "{allowed}");

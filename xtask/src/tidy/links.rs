@@ -23,7 +23,8 @@ pub(super) fn check(texts: &[(&str, String)], exists: impl Fn(&str) -> bool) -> 
             findings.extend(wrong.map(|what| Finding::new(file, at, what)));
             if file.starts_with(GUIDE) {
                 let unknown = between(line, "][", ']').filter(|label| !labels.contains(label));
-                findings.extend(unknown.map(|l| Finding::new(file, at, format!("`{DEFINITIONS}` does not define `{l}`"))));
+                findings
+                    .extend(unknown.map(|l| Finding::new(file, at, format!("`{DEFINITIONS}` does not define `{l}`"))));
                 let examples = line.split('`').skip(1).step_by(2).filter(|word| word.starts_with("examples/"));
                 let gone = examples.filter(|path| !exists(path));
                 findings.extend(gone.map(|path| Finding::new(file, at, format!("`{path}` does not exist"))));
@@ -68,12 +69,7 @@ fn between<'l>(line: &'l str, open: &'l str, close: char) -> impl Iterator<Item 
 }
 
 /// Says what is wrong with a link of a file.
-fn mistake(
-    file: &str,
-    link: &str,
-    documents: &BTreeMap<&str, &str>,
-    exists: &impl Fn(&str) -> bool,
-) -> Option<String> {
+fn mistake(file: &str, link: &str, documents: &BTreeMap<&str, &str>, exists: &impl Fn(&str) -> bool) -> Option<String> {
     let target = link.split(' ').next().unwrap_or(link).trim_matches(['<', '>']);
     let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
     let place = match path.strip_prefix(PUBLISHED) {

@@ -82,8 +82,14 @@ mod tests {
     fn texts_are_found() {
         for (line, expected) in [
             (r#"Err(Error::new(ErrorKind::Closed, "the pipe was used before"))"#, Some("the pipe was used before")),
-            (r#"RpcError::internal(format!("step `{key}` has failed here: {e}"))"#, Some("step `…` has failed here: …")),
-            (r#"response::busy(StatusCode::SERVICE_UNAVAILABLE, "no more \"room\" here")"#, Some(r#"no more "room" here"#)),
+            (
+                r#"RpcError::internal(format!("step `{key}` has failed here: {e}"))"#,
+                Some("step `…` has failed here: …"),
+            ),
+            (
+                r#"response::busy(StatusCode::SERVICE_UNAVAILABLE, "no more \"room\" here")"#,
+                Some(r#"no more "room" here"#),
+            ),
             (r#"Error::new(ErrorKind::Transport, format!("{what}, and {error}"))"#, None),
             (r#"Error::new(ErrorKind::Transport, what)"#, None),
             (r#"Error::new(kind, "the pipe was used before")"#, None),
