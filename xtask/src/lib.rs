@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
 mod bench;
+mod book;
 mod browser;
 mod ci;
 mod cluster;
@@ -59,6 +60,12 @@ const COMMANDS: &[Command] = &[
         usage: "tidy",
         what: "the invariants of the workspace that no compiler checks",
         run: tidy::run,
+    },
+    Command {
+        name: "book",
+        usage: "book",
+        what: "the guide as a book in target/book, built where mdbook is installed",
+        run: book::run,
     },
     Command { name: "weight", usage: "weight", what: "the dependencies of a small stdio server", run: weight::run },
     Command {

@@ -38,6 +38,18 @@ pub use couplet_tasks as tasks;
 pub use couplet_transform as transform;
 pub use couplet_types as types;
 
+// For rustdoc and its tests only, and where every feature is enabled: its programs and links need them.
+#[cfg(all(
+    any(doc, doctest),
+    feature = "full",
+    feature = "auth-keychain",
+    feature = "inspector",
+    feature = "redis",
+    feature = "reqwest",
+    feature = "system-roots",
+    feature = "tasks-sqlite",
+))]
+pub mod guide;
 #[cfg(all(feature = "http-server", feature = "server", feature = "stdio"))]
 mod run;
 #[cfg(feature = "http-server")]

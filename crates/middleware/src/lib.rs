@@ -21,7 +21,8 @@
 //!
 //! A useful order, from the outside to the inside: [`Audit`] and [`Timing`] see all calls, [`ErrorPolicy`] sees all
 //! errors, then [`RateLimit`] and [`ConcurrencyLimit`], [`ResponseLimit`], [`ResponseCache`], [`CircuitBreaker`],
-//! [`Retry`] and [`Coercion`]. [`Visibility`] wraps the whole server. `docs/middleware.md` says why.
+//! [`Retry`] and [`Coercion`]. [`Visibility`] wraps the whole server. The chapter on middleware in the guide of `couplet`
+//! says why.
 //!
 //! ```
 //! use std::time::Duration;
@@ -73,11 +74,6 @@
 //! This crate knows calls and replies. It must not know transports, revisions or handlers.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-
-/// The programs of the guide are compiled with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/middleware.md")]
-struct Guide;
 
 mod audit;
 mod breaker;

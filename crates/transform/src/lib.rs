@@ -53,8 +53,3 @@ pub use search::ToolSearch;
 pub use split::Split;
 pub use tool::ToolTransform;
 pub use transform::Transform;
-
-/// The programs of the guide are compiled with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/transforms.md")]
-struct Guide;

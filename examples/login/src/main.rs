@@ -3,7 +3,7 @@
 
 use couplet::{
     auth::{
-        client::OAuth,
+        client::{Keychain, OAuth},
         server::{Claims, Verifier},
     },
     http::server::HttpTransport,
@@ -41,6 +41,12 @@ async fn main() -> couplet::Result<()> {
         tokio::spawn(async move { log_in(&page).await });
         Ok(())
     });
+    // Without the flag, tokens end with the program.
+    let login = if std::env::args().any(|flag| flag == "--keychain") {
+        login.store(Keychain::system("couplet-example-login")?)
+    } else {
+        login
+    };
     let client = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*address).authorize(login)).await?;
     assert_eq!(client.call("whoami", ()).await?.into_result()?.text(), "alice");
 

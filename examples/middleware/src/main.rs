@@ -1,5 +1,5 @@
 //! A server with ready-made middleware, and a client with its own: limits, large results in parts, a cache, conversions of
-//! arguments, tools that only some callers see. `docs/middleware.md` explains the order.
+//! arguments, tools that only some callers see. The guide explains the order.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},

@@ -3,6 +3,7 @@
 //! A step reports its findings and the checks that it could not run, each with a reason. All steps run, whatever
 //! happens to those before: a release needs the whole list.
 
+mod book;
 mod browser;
 mod deny;
 mod docsrs;
@@ -33,6 +34,7 @@ const STEPS: &[Step] = &[
     ("package", package::run),
     ("msrv", msrv::run),
     ("docsrs", docsrs::run),
+    ("book", book::run),
     ("external-types", external::run),
     ("minimal-versions", minimal::run),
     ("semver", semver::run),

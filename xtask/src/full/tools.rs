@@ -16,6 +16,7 @@ pub(super) struct Tool {
 
 pub(super) const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 pub(super) const EXTERNAL_TYPES: Tool = Tool { name: "cargo-check-external-types", version: "0.5.0" };
+pub(super) const MDBOOK: Tool = Tool { name: "mdbook", version: "0.5.4" };
 pub(super) const HACK: Tool = Tool { name: "cargo-hack", version: "0.6.46" };
 pub(super) const MUTANTS: Tool = Tool { name: "cargo-mutants", version: "27.1.0" };
 pub(super) const SEMVER_CHECKS: Tool = Tool { name: "cargo-semver-checks", version: "0.51.0" };
@@ -25,6 +26,15 @@ impl Tool {
     ///
     /// The error is a reason for which a step is not run.
     pub(super) fn command(&self) -> Result<Command, Failure> {
+        let mut tool = self.program()?;
+        tool.arg(self.name.trim_start_matches("cargo-"));
+        Ok(tool)
+    }
+
+    /// Installs the tool unless it is there, and returns a command that runs it.
+    ///
+    /// The error is a reason for which a step is not run.
+    pub(super) fn program(&self) -> Result<Command, Failure> {
         let Self { name, version } = self;
         let folder = workspace::target()?.join("tools");
         if !self.is_in(&fs::read_to_string(folder.join(".crates.toml")).unwrap_or_default()) {
@@ -34,9 +44,7 @@ impl Tool {
             show(&mut install).map_err(|why| format!("`{name}` {version} cannot be installed: {why}"))?;
         }
         let program: PathBuf = folder.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        let mut tool = command(&program.to_string_lossy());
-        tool.arg(name.trim_start_matches("cargo-"));
-        Ok(tool)
+        Ok(command(&program.to_string_lossy()))
     }
 
     /// Whether the list of `cargo install` has the tool in this version.

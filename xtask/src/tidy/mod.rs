@@ -7,6 +7,8 @@
 //!   (`checklist.rs`).
 //! * The entries of DESIGN.md are complete, and their paths exist (`design.rs`); so do those of ARCHITECTURE.md
 //!   (`architecture.rs`).
+//! * Links of documents lead somewhere (`links.rs`), and the chapter on troubleshooting has each error text
+//!   (`troubleshooting.rs`).
 //! * Doc comments use the words of the glossary (`words.rs`), and a crate has no two types of one name (`names.rs`).
 //!
 //! What is allowed in spite of a rule stands in `allow.rs`, and must still be needed.
@@ -18,9 +20,11 @@ mod design;
 mod file;
 mod graph;
 mod library;
+mod links;
 mod manifest;
 mod names;
 mod security;
+mod troubleshooting;
 mod words;
 
 use std::{collections::BTreeSet, fmt, fs};
@@ -107,6 +111,9 @@ fn in_files(allowed: &mut Allowed) -> Vec<Finding> {
     findings.extend(architecture::check(&texts));
     findings.extend(names::check(&texts));
     findings.extend(words::check(&texts));
+    findings.extend(links::check(&texts, |path| root.join(path).exists()));
+    let programs = sources.iter().filter(|(file, ..)| !test_files.contains(*file));
+    findings.extend(troubleshooting::check(&texts, programs.map(|(file, _, source)| (*file, source))));
     for (file, text) in &texts {
         findings.extend(file::check(file, text, allowed));
     }

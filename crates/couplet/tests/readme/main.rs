@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
 
+mod guide;
+
 use std::{fs, path::Path};
 
 fn read(path: &str) -> String {

@@ -245,7 +245,7 @@ fn the_schema_accepts_what_is_read() {
 /// The configuration of the documentation is complete and valid.
 #[test]
 fn the_documented_configuration_is_valid() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gateway.md"))
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../couplet/src/guide/gateway.md"))
         .expect("it is there");
     let text =
         page.split("```jsonc\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it has a configuration");
