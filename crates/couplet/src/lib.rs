@@ -49,6 +49,7 @@ pub use couplet_types as types;
     feature = "system-roots",
     feature = "tasks-sqlite",
 ))]
+#[cfg_attr(docsrs, doc(auto_cfg = false))]
 pub mod guide;
 #[cfg(all(feature = "http-server", feature = "server", feature = "stdio"))]
 mod run;
