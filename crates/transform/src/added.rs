@@ -2,22 +2,24 @@
 
 use std::{
     borrow::Cow,
+    future::ready,
     sync::{Arc, Mutex},
 };
 
 use couplet_core::{
-    BoxFuture, Call, Description, JsonText, Reply, ResultBody, Service, http::headers::ParamHeader, message::Params,
-    sync::lock,
+    BoxFuture, Call, Description, IntoService, JsonText, Reply, ResultBody, Service, http::headers::ParamHeader,
+    message::Params, sync::lock,
 };
-use couplet_types::{CallToolResult, ListToolsResult, RawJson, RequestMethod, RpcError, Tool, ToolsCapability, code};
+use couplet_types::{
+    CallToolResult, ListToolsResult, RawJson, RequestMethod, RpcError, Tool, ToolAnnotations, ToolsCapability, code,
+};
+use serde_json::json;
 
 use crate::list::{self, TOOLS};
 
 /// A wrapper that adds tools.
 pub(crate) trait Added: Clone + Send + Sync + 'static {
-    fn service(&self) -> &Arc<dyn Service>;
-
-    fn about(&self) -> &About;
+    fn base(&self) -> &Base;
 
     /// The names of the added tools.
     fn names(&self) -> &'static [&'static str];
@@ -28,7 +30,7 @@ pub(crate) trait Added: Clone + Send + Sync + 'static {
     /// Whether the tools are added to a service with this description.
     fn is_active(&self, about: &Description) -> bool;
 
-    /// Runs an added tool.
+    /// Runs an added tool. The call is none that runs as a task.
     fn run(self, tool: &str, call: Call) -> BoxFuture<'static, Reply>;
 
     /// The request to the service that a call of an added tool leads to, and that may require scopes.
@@ -40,23 +42,78 @@ pub(crate) trait Added: Clone + Send + Sync + 'static {
     }
 }
 
-/// The description of a service with added tools, for as long as that of the service is the same.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct About(Arc<Mutex<Option<Both>>>);
+/// The service that tools are added to.
+#[derive(Clone)]
+pub(crate) struct Base {
+    pub(crate) service: Arc<dyn Service>,
+    /// The description with the added tools, for as long as that of the service is the same.
+    about: Arc<Mutex<Option<Both>>>,
+}
 
-#[derive(Debug)]
+impl Base {
+    #[track_caller]
+    pub(crate) fn new(service: impl IntoService) -> Self {
+        Self { service: service.into_service(), about: Arc::default() }
+    }
+}
+
 struct Both {
     inner: Arc<Description>,
     outer: Arc<Description>,
 }
 
+/// Implements [`Wrap`](couplet_core::Wrap) and [`Debug`](std::fmt::Debug) for an [`Added`]: the trait is one of another
+/// crate, so all of them cannot have it at once.
+macro_rules! wrap_added {
+    ($name:ident) => {
+        impl ::couplet_core::Wrap for $name {
+            fn inner(&self) -> &::std::sync::Arc<dyn ::couplet_core::Service> {
+                &$crate::added::Added::base(self).service
+            }
+
+            fn describe(&self) -> ::std::sync::Arc<::couplet_core::Description> {
+                $crate::added::describe(self)
+            }
+
+            fn call(&self, call: ::couplet_core::Call) -> ::couplet_core::BoxFuture<'static, ::couplet_core::Reply> {
+                $crate::added::call(self, call)
+            }
+
+            fn header_params(
+                &self,
+                tool: &str,
+            ) -> Option<::std::sync::Arc<[::couplet_core::http::headers::ParamHeader]>> {
+                $crate::added::header_params(self, tool)
+            }
+
+            fn required_scopes(
+                &self,
+                method: &str,
+                params: &::couplet_core::message::Params,
+            ) -> Option<::std::sync::Arc<[String]>> {
+                $crate::added::required_scopes(self, method, params)
+            }
+        }
+
+        impl ::std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                let service = &$crate::added::Added::base(self).service;
+                f.debug_struct(stringify!($name)).field("service", service).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+pub(crate) use wrap_added;
+
 pub(crate) fn describe(added: &impl Added) -> Arc<Description> {
-    let inner = added.service().describe();
-    if let Some(both) = lock(&added.about().0).as_ref().filter(|both| Arc::ptr_eq(&both.inner, &inner)) {
+    let Base { service, about } = added.base();
+    let inner = service.describe();
+    if let Some(both) = lock(about).as_ref().filter(|both| Arc::ptr_eq(&both.inner, &inner)) {
         return both.outer.clone();
     }
     let outer = Arc::new(with_tools(&inner, added.is_active(&inner)));
-    *lock(&added.about().0) = Some(Both { inner, outer: outer.clone() });
+    *lock(about) = Some(Both { inner, outer: outer.clone() });
     outer
 }
 
@@ -79,10 +136,13 @@ pub(crate) fn call<A: Added>(added: &A, call: Call) -> BoxFuture<'static, Reply>
     match call.known() {
         Some(RequestMethod::ListTools) => added.clone().list(call),
         Some(RequestMethod::CallTool) => match call.tool_name().and_then(|name| find(added, &name)) {
-            Some(tool) => added.clone().run(tool, call),
-            None => added.service().call(call),
+            Some(tool) => match refuse_task(&call, tool) {
+                Some(refused) => Box::pin(ready(refused)),
+                None => added.clone().run(tool, call),
+            },
+            None => added.base().service.call(call),
         },
-        _ => added.service().call(call),
+        _ => added.base().service.call(call),
     }
 }
 
@@ -91,29 +151,29 @@ pub(crate) fn required_scopes(added: &impl Added, method: &str, params: &Params)
         && let Some(tool) = params.read_str("name").ok()?.and_then(|name| find(added, &name))
     {
         let (method, params) = added.target(tool, params)?;
-        return added.service().required_scopes(method.as_str(), &params);
+        return added.base().service.required_scopes(method.as_str(), &params);
     }
-    added.service().required_scopes(method, params)
+    added.base().service.required_scopes(method, params)
 }
 
 pub(crate) fn header_params(added: &impl Added, tool: &str) -> Option<Arc<[ParamHeader]>> {
     match find(added, tool) {
         Some(_) => None,
-        None => added.service().header_params(tool),
+        None => added.base().service.header_params(tool),
     }
 }
 
 /// The added tool of a name.
 fn find(added: &impl Added, name: &str) -> Option<&'static str> {
     let tool = added.names().iter().find(|tool| **tool == name)?;
-    added.is_active(&added.service().describe()).then_some(tool)
+    added.is_active(&added.base().service.describe()).then_some(tool)
 }
 
 /// The tools of the service, with the added ones in front. A tool of the service with the name of an added one is hidden.
 async fn listed<A: Added>(added: A, call: Call) -> Reply {
-    let about = added.service().describe();
+    let about = added.base().service.describe();
     if !added.is_active(&about) {
-        return added.service().call(call).await;
+        return added.base().service.call(call).await;
     }
     let own = added.tools();
     if about.capabilities.tools.is_none() {
@@ -122,7 +182,7 @@ async fn listed<A: Added>(added: A, call: Call) -> Reply {
     let is_first = matches!(call.params.read_str("cursor"), Ok(None));
     let names = added.names();
     let shown = |name: &str, tool: Params| (!names.contains(&name)).then_some(tool);
-    let reply = list::map(added.service().clone(), call.clone(), TOOLS, shown).await;
+    let reply = list::map(added.base().service.clone(), call.clone(), TOOLS, shown).await;
     match reply {
         Reply::Complete(body) if is_first => Reply::Complete(in_front(&call, own, body)),
         reply => reply,
@@ -206,6 +266,28 @@ pub(crate) fn inside<const N: usize>(params: &Params, members: [(&str, Option<Js
     Some(inside)
 }
 
+/// The request for the item that the arguments name, with the arguments that are for it.
+pub(crate) fn named(method: RequestMethod, params: &Params) -> Option<(RequestMethod, Params)> {
+    let arguments = Params::from_text(params.get("arguments")?).ok()?;
+    let name = JsonText::string(&arguments.read_str("name").ok()??);
+    let members = [("name", Some(name)), ("arguments", arguments.get("arguments"))];
+    Some((method, inside(params, members)?))
+}
+
+/// An added tool that lists something in pages.
+pub(crate) fn lists(name: &'static str, title: &str, description: &str) -> Tool {
+    let cursor = json!({ "type": "string", "description": "The `nextCursor` of the page before, if there is one." });
+    Tool::new(name, json!({ "type": "object", "properties": { "cursor": cursor } }))
+        .title(title)
+        .description(description)
+        .annotations(reads().open_world_hint(false))
+}
+
+/// The annotations of an added tool that only reads.
+pub(crate) fn reads() -> ToolAnnotations {
+    ToolAnnotations::new().read_only_hint(true).idempotent_hint(true)
+}
+
 /// The reply of an added tool: an error that the model can correct is a failed tool.
 pub(crate) fn reply(call: &Call, reply: Reply, result: impl FnOnce(&JsonText) -> Option<CallToolResult>) -> Reply {
     match reply {
@@ -228,7 +310,7 @@ pub(crate) fn for_model(call: &Call, reply: Reply) -> Reply {
 }
 
 /// Whether a call is to run as a task, which added tools do not.
-pub(crate) fn refuse_task(call: &Call, tool: &str) -> Option<Reply> {
+fn refuse_task(call: &Call, tool: &str) -> Option<Reply> {
     let refused = || RpcError::new(code::METHOD_NOT_FOUND, format!("the tool `{tool}` cannot run as a task")).into();
     (call.revision.has_core_tasks() && call.params.has("task")).then(refused)
 }

@@ -1,19 +1,15 @@
 //! Prompts for hosts that know only tools.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::borrow::Cow;
 
-use couplet_core::{
-    BoxFuture, Call, Description, IntoService, JsonText, Reply, Service, Wrap, http::headers::ParamHeader,
-    message::Params,
-};
+use couplet_core::{BoxFuture, Call, Description, IntoService, Reply, message::Params};
 use couplet_types::{
     CallToolResult, ContentBlock, GetPromptResult, Map, PromptMessage, RawJson, RequestMethod, Role, Tool,
-    ToolAnnotations,
 };
 use serde_json::json;
 
 use crate::{
-    added::{self, About, Added, inside},
+    added::{self, Added, Base},
     list::{self, PROMPTS},
 };
 
@@ -45,28 +41,24 @@ const GET: &str = "get_prompt";
 /// ```
 #[derive(Clone)]
 pub struct PromptsAsTools {
-    service: Arc<dyn Service>,
-    about: About,
+    base: Base,
 }
 
 impl PromptsAsTools {
     /// Wraps a service.
     #[track_caller]
     pub fn new(service: impl IntoService) -> Self {
-        Self { service: service.into_service(), about: About::default() }
+        Self { base: Base::new(service) }
     }
 
     async fn list_prompts(self, call: Call) -> Reply {
-        if let Some(refused) = added::refuse_task(&call, LIST) {
-            return refused;
-        }
         let cursor = added::arguments(&call)
             .and_then(|arguments| Ok(added::optional(&arguments, "cursor")?.map(Cow::into_owned)));
         let cursor = match cursor {
             Ok(cursor) => cursor,
             Err(what) => return Reply::wrong_arguments(&call, what),
         };
-        let page = match list::page(&self.service, &call, PROMPTS, cursor.as_deref()).await {
+        let page = match list::page(&self.base.service, &call, PROMPTS, cursor.as_deref()).await {
             Ok(page) => page,
             Err(reply) => return added::for_model(&call, reply),
         };
@@ -80,14 +72,11 @@ impl PromptsAsTools {
     }
 
     async fn get_prompt(self, call: Call) -> Reply {
-        if let Some(refused) = added::refuse_task(&call, GET) {
-            return refused;
-        }
         let request = match added::request(&self, GET, "name", &call) {
             Ok(request) => request,
             Err(what) => return Reply::wrong_arguments(&call, what),
         };
-        let reply = self.service.call(request).await;
+        let reply = self.base.service.call(request).await;
         added::reply(&call, reply, |text| {
             let prompt: GetPromptResult = text.parse().ok()?;
             Some(CallToolResult::new(prompt.messages.into_iter().map(block).collect()))
@@ -108,12 +97,8 @@ fn block(message: PromptMessage) -> ContentBlock {
 }
 
 impl Added for PromptsAsTools {
-    fn service(&self) -> &Arc<dyn Service> {
-        &self.service
-    }
-
-    fn about(&self) -> &About {
-        &self.about
+    fn base(&self) -> &Base {
+        &self.base
     }
 
     fn names(&self) -> &'static [&'static str] {
@@ -125,9 +110,6 @@ impl Added for PromptsAsTools {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        let reads = || ToolAnnotations::new().read_only_hint(true).idempotent_hint(true);
-        let cursor =
-            json!({ "type": "string", "description": "The `nextCursor` of the page before, if there is one." });
         let arguments = json!({
             "type": "object",
             "description": "The arguments of the prompt, as `list_prompts` describes them.",
@@ -136,14 +118,11 @@ impl Added for PromptsAsTools {
         let name = json!({ "type": "string", "description": "The name of a prompt." });
         let properties = json!({ "name": name, "arguments": arguments });
         vec![
-            Tool::new(LIST, json!({ "type": "object", "properties": { "cursor": cursor } }))
-                .title("List prompts")
-                .description("Lists the prompts that `get_prompt` returns, with their arguments.")
-                .annotations(reads().open_world_hint(false)),
+            added::lists(LIST, "List prompts", "Lists the prompts that `get_prompt` returns, with their arguments."),
             Tool::new(GET, json!({ "type": "object", "properties": properties, "required": ["name"] }))
                 .title("Get a prompt")
                 .description("Returns the messages of a prompt.")
-                .annotations(reads()),
+                .annotations(added::reads()),
         ]
     }
 
@@ -155,40 +134,8 @@ impl Added for PromptsAsTools {
     }
 
     fn target(&self, tool: &str, params: &Params) -> Option<(RequestMethod, Params)> {
-        if tool != GET {
-            return None;
-        }
-        let arguments = Params::from_text(params.get("arguments")?).ok()?;
-        let name = JsonText::string(&arguments.read_str("name").ok()??);
-        let members = [("name", Some(name)), ("arguments", arguments.get("arguments"))];
-        Some((RequestMethod::GetPrompt, inside(params, members)?))
+        if tool == GET { added::named(RequestMethod::GetPrompt, params) } else { None }
     }
 }
 
-impl Wrap for PromptsAsTools {
-    fn inner(&self) -> &Arc<dyn Service> {
-        &self.service
-    }
-
-    fn describe(&self) -> Arc<Description> {
-        added::describe(self)
-    }
-
-    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
-        added::call(self, call)
-    }
-
-    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        added::header_params(self, tool)
-    }
-
-    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        added::required_scopes(self, method, params)
-    }
-}
-
-impl fmt::Debug for PromptsAsTools {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PromptsAsTools").field("service", &self.service).finish_non_exhaustive()
-    }
-}
+added::wrap_added!(PromptsAsTools);

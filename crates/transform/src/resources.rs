@@ -1,19 +1,15 @@
 //! Resources for hosts that know only tools.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::borrow::Cow;
 
-use couplet_core::{
-    BoxFuture, Call, Description, IntoService, JsonText, Reply, Service, Wrap, http::headers::ParamHeader,
-    message::Params,
-};
+use couplet_core::{BoxFuture, Call, Description, IntoService, JsonText, Reply, message::Params};
 use couplet_types::{
     CallToolResult, ContentBlock, Map, RawJson, ReadResourceResult, RequestMethod, ResourceContents, Tool,
-    ToolAnnotations,
 };
 use serde_json::json;
 
 use crate::{
-    added::{self, About, Added, inside},
+    added::{self, Added, Base, inside},
     list::{self, RESOURCES, TEMPLATES},
 };
 
@@ -48,22 +44,18 @@ const TEMPLATES_FROM: &str = "templates:";
 /// ```
 #[derive(Clone)]
 pub struct ResourcesAsTools {
-    service: Arc<dyn Service>,
-    about: About,
+    base: Base,
 }
 
 impl ResourcesAsTools {
     /// Wraps a service.
     #[track_caller]
     pub fn new(service: impl IntoService) -> Self {
-        Self { service: service.into_service(), about: About::default() }
+        Self { base: Base::new(service) }
     }
 
     /// One page of resources, then those of templates.
     async fn list_resources(self, call: Call) -> Reply {
-        if let Some(refused) = added::refuse_task(&call, LIST) {
-            return refused;
-        }
         let place = added::arguments(&call).and_then(|arguments| Place::new(added::optional(&arguments, "cursor")?));
         let place = match place {
             Ok(place) => place,
@@ -80,7 +72,7 @@ impl ResourcesAsTools {
         let (mut next, mut templates) = (None, None);
         match place {
             Place::Resources(cursor) => {
-                let page = list::page(&self.service, call, RESOURCES, cursor.as_deref()).await?;
+                let page = list::page(&self.base.service, call, RESOURCES, cursor.as_deref()).await?;
                 insert(&mut result, RESOURCES.member, &page.items);
                 match page.next {
                     Some(cursor) => next = Some(format!("{RESOURCES_FROM}{cursor}")),
@@ -90,7 +82,7 @@ impl ResourcesAsTools {
             Place::Templates(cursor) => templates = Some(Some(cursor)),
         }
         if let Some(cursor) = templates {
-            let page = list::page(&self.service, call, TEMPLATES, cursor.as_deref()).await?;
+            let page = list::page(&self.base.service, call, TEMPLATES, cursor.as_deref()).await?;
             insert(&mut result, TEMPLATES.member, &page.items);
             next = page.next.map(|cursor| format!("{TEMPLATES_FROM}{cursor}"));
         }
@@ -101,14 +93,11 @@ impl ResourcesAsTools {
     }
 
     async fn read_resource(self, call: Call) -> Reply {
-        if let Some(refused) = added::refuse_task(&call, READ) {
-            return refused;
-        }
         let request = match added::request(&self, READ, "uri", &call) {
             Ok(request) => request,
             Err(what) => return Reply::wrong_arguments(&call, what),
         };
-        let reply = self.service.call(request).await;
+        let reply = self.base.service.call(request).await;
         added::reply(&call, reply, |text| {
             let read: ReadResourceResult = text.parse().ok()?;
             Some(CallToolResult::new(read.contents.into_iter().map(block).collect()))
@@ -151,12 +140,8 @@ fn block(contents: ResourceContents) -> ContentBlock {
 }
 
 impl Added for ResourcesAsTools {
-    fn service(&self) -> &Arc<dyn Service> {
-        &self.service
-    }
-
-    fn about(&self) -> &About {
-        &self.about
+    fn base(&self) -> &Base {
+        &self.base
     }
 
     fn names(&self) -> &'static [&'static str] {
@@ -168,19 +153,17 @@ impl Added for ResourcesAsTools {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        let reads = || ToolAnnotations::new().read_only_hint(true).idempotent_hint(true);
-        let cursor =
-            json!({ "type": "string", "description": "The `nextCursor` of the page before, if there is one." });
         let uri = json!({ "type": "string", "description": "The URI of a resource, or one made from a URI template." });
         vec![
-            Tool::new(LIST, json!({ "type": "object", "properties": { "cursor": cursor } }))
-                .title("List resources")
-                .description("Lists the resources that `read_resource` reads, and the URI templates for others.")
-                .annotations(reads().open_world_hint(false)),
+            added::lists(
+                LIST,
+                "List resources",
+                "Lists the resources that `read_resource` reads, and the URI templates for others.",
+            ),
             Tool::new(READ, json!({ "type": "object", "properties": { "uri": uri }, "required": ["uri"] }))
                 .title("Read a resource")
                 .description("Reads a resource by its URI.")
-                .annotations(reads()),
+                .annotations(added::reads()),
         ]
     }
 
@@ -201,30 +184,4 @@ impl Added for ResourcesAsTools {
     }
 }
 
-impl Wrap for ResourcesAsTools {
-    fn inner(&self) -> &Arc<dyn Service> {
-        &self.service
-    }
-
-    fn describe(&self) -> Arc<Description> {
-        added::describe(self)
-    }
-
-    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
-        added::call(self, call)
-    }
-
-    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        added::header_params(self, tool)
-    }
-
-    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        added::required_scopes(self, method, params)
-    }
-}
-
-impl fmt::Debug for ResourcesAsTools {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResourcesAsTools").field("service", &self.service).finish_non_exhaustive()
-    }
-}
+added::wrap_added!(ResourcesAsTools);

@@ -5,20 +5,16 @@ mod words;
 
 use std::{
     collections::VecDeque,
-    fmt,
     sync::{Arc, Mutex},
 };
 
-use couplet_core::{
-    BoxFuture, Call, Description, IntoService, JsonText, Reply, Service, Wrap, http::headers::ParamHeader,
-    message::Params, sync::lock,
-};
+use couplet_core::{BoxFuture, Call, Description, IntoService, Reply, message::Params, sync::lock};
 use couplet_types::{CallToolResult, Map, RawJson, RequestMethod, Tool, ToolAnnotations};
 use serde_json::json;
 
 use self::index::Index;
 use crate::{
-    added::{self, About, Added, inside},
+    added::{self, Added, Base},
     list::{self, TOOLS},
 };
 
@@ -66,8 +62,7 @@ const CATALOGS: usize = 8;
 /// ```
 #[derive(Clone)]
 pub struct ToolSearch {
-    service: Arc<dyn Service>,
-    about: About,
+    base: Base,
     limit: usize,
     always: Arc<[String]>,
     catalogs: Arc<Mutex<VecDeque<Arc<Catalog>>>>,
@@ -83,8 +78,7 @@ impl ToolSearch {
     /// Wraps a service.
     #[track_caller]
     pub fn new(service: impl IntoService) -> Self {
-        let (about, catalogs) = (About::default(), Arc::default());
-        Self { service: service.into_service(), about, limit: LIMIT, always: Arc::default(), catalogs }
+        Self { base: Base::new(service), limit: LIMIT, always: Arc::default(), catalogs: Arc::default() }
     }
 
     /// Sets the number of tools that a search returns (default: 10, at most 50).
@@ -105,13 +99,13 @@ impl ToolSearch {
         if call.params.get("cursor").is_some_and(|cursor| cursor.as_str() != "null") {
             return couplet_types::RpcError::invalid_params("`cursor` is not one of this list").into();
         }
-        let about = self.service.describe();
+        let about = self.base.service.describe();
         if !self.is_active(&about) {
-            return self.service.call(call).await;
+            return self.base.service.call(call).await;
         }
         let mut listed = Vec::new();
         if !self.always.is_empty() {
-            listed = match list::all(&self.service, &call, TOOLS).await {
+            listed = match list::all(&self.base.service, &call, TOOLS).await {
                 Ok(tools) => tools,
                 Err(reply) => return reply,
             };
@@ -124,14 +118,11 @@ impl ToolSearch {
     }
 
     async fn search(self, call: Call) -> Reply {
-        if let Some(refused) = added::refuse_task(&call, SEARCH) {
-            return refused;
-        }
         let (query, limit) = match self.query(&call) {
             Ok(query) => query,
             Err(what) => return Reply::wrong_arguments(&call, what),
         };
-        let catalog = match list::all(&self.service, &call, TOOLS).await {
+        let catalog = match list::all(&self.base.service, &call, TOOLS).await {
             Ok(tools) => self.catalog(tools),
             Err(reply) => return added::for_model(&call, reply),
         };
@@ -154,14 +145,11 @@ impl ToolSearch {
     }
 
     async fn forward(self, call: Call) -> Reply {
-        if let Some(refused) = added::refuse_task(&call, CALL) {
-            return refused;
-        }
         let request = match added::request(&self, CALL, "name", &call) {
             Ok(request) => request,
             Err(what) => return Reply::wrong_arguments(&call, what),
         };
-        let reply = self.service.call(request).await;
+        let reply = self.base.service.call(request).await;
         added::for_model(&call, reply)
     }
 
@@ -193,12 +181,8 @@ fn brief(tool: &RawJson) -> Option<RawJson> {
 }
 
 impl Added for ToolSearch {
-    fn service(&self) -> &Arc<dyn Service> {
-        &self.service
-    }
-
-    fn about(&self) -> &About {
-        &self.about
+    fn base(&self) -> &Base {
+        &self.base
     }
 
     fn names(&self) -> &'static [&'static str] {
@@ -221,7 +205,7 @@ impl Added for ToolSearch {
         let call = json!({
             "type": "object", "properties": { "name": name, "arguments": arguments }, "required": ["name"]
         });
-        let searches = ToolAnnotations::new().read_only_hint(true).idempotent_hint(true).open_world_hint(false);
+        let searches = added::reads().open_world_hint(false);
         let calls = ToolAnnotations::new().read_only_hint(false).destructive_hint(true).open_world_hint(true);
         let call = Tool::new(CALL, call)
             .title("Call a tool")
@@ -249,40 +233,8 @@ impl Added for ToolSearch {
     }
 
     fn target(&self, tool: &str, params: &Params) -> Option<(RequestMethod, Params)> {
-        if tool != CALL {
-            return None;
-        }
-        let arguments = Params::from_text(params.get("arguments")?).ok()?;
-        let name = JsonText::string(&arguments.read_str("name").ok()??);
-        let members = [("name", Some(name)), ("arguments", arguments.get("arguments"))];
-        Some((RequestMethod::CallTool, inside(params, members)?))
+        if tool == CALL { added::named(RequestMethod::CallTool, params) } else { None }
     }
 }
 
-impl Wrap for ToolSearch {
-    fn inner(&self) -> &Arc<dyn Service> {
-        &self.service
-    }
-
-    fn describe(&self) -> Arc<Description> {
-        added::describe(self)
-    }
-
-    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
-        added::call(self, call)
-    }
-
-    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        added::header_params(self, tool)
-    }
-
-    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        added::required_scopes(self, method, params)
-    }
-}
-
-impl fmt::Debug for ToolSearch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolSearch").field("service", &self.service).finish_non_exhaustive()
-    }
-}
+added::wrap_added!(ToolSearch);
