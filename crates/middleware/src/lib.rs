@@ -75,6 +75,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod attempts;
 mod audit;
 mod breaker;
 mod buckets;

@@ -7,7 +7,7 @@ use couplet_server::{Middleware, Next};
 use couplet_types::{RequestMethod, RpcError, code};
 use tokio::time::sleep;
 
-use crate::names::target;
+use crate::{attempts::Attempts, names::target};
 
 /// Repeats reads that fail: tools that are registered as `read_only` or `idempotent`, resources and prompts.
 ///
@@ -27,9 +27,7 @@ use crate::names::target;
 /// ```
 #[derive(Clone)]
 pub struct Retry {
-    attempts: u32,
-    first: Duration,
-    longest: Duration,
+    attempts: Attempts,
     named: HashSet<String>,
     failed_tools: bool,
     is_temporary: Arc<dyn Fn(&RpcError) -> bool + Send + Sync>,
@@ -41,11 +39,8 @@ impl Retry {
     /// # Panics
     /// If `attempts` is 0.
     pub fn new(attempts: u32) -> Self {
-        assert!(attempts > 0, "expected at least one attempt");
         Self {
-            attempts,
-            first: Duration::from_millis(100),
-            longest: Duration::from_secs(2),
+            attempts: Attempts::new(attempts),
             named: HashSet::new(),
             failed_tools: false,
             is_temporary: Arc::new(|error| error.code == code::INTERNAL_ERROR),
@@ -55,7 +50,7 @@ impl Retry {
     /// Sets the time before the second attempt, which doubles each time, and the longest one.
     #[must_use]
     pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
-        (self.first, self.longest) = (first, longest);
+        self.attempts.backoff(first, longest);
         self
     }
 
@@ -107,15 +102,13 @@ impl Middleware for Retry {
         }
         let retry = self.clone();
         Box::pin(async move {
-            let mut wait = retry.first;
-            for _ in 1..retry.attempts {
+            for pause in retry.attempts.pauses() {
                 let reply = next.clone().run(call.clone()).await;
                 // A handler that asked the client would ask again.
                 if !retry.is_failed(&reply) || call.inputs.are_used() {
                     return reply;
                 }
-                sleep(wait).await;
-                wait = (wait * 2).min(retry.longest);
+                sleep(pause).await;
             }
             next.run(call).await
         })
@@ -124,11 +117,6 @@ impl Middleware for Retry {
 
 impl fmt::Debug for Retry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { attempts, first, longest, .. } = self;
-        f.debug_struct("Retry")
-            .field("attempts", attempts)
-            .field("first", first)
-            .field("longest", longest)
-            .finish_non_exhaustive()
+        self.attempts.debug("Retry", f)
     }
 }

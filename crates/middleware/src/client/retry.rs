@@ -7,6 +7,8 @@ use couplet_core::{BoxFuture, Error, ErrorKind, Method, Outcome};
 use couplet_types::RequestMethod;
 use tokio::time::sleep;
 
+use crate::attempts::Attempts;
+
 /// Repeats requests that fail and only read: lists, resources, prompts, completions, and tools that are
 /// [named](ClientRetry::tool).
 ///
@@ -27,9 +29,7 @@ use tokio::time::sleep;
 /// ```
 #[derive(Clone)]
 pub struct ClientRetry {
-    attempts: u32,
-    first: Duration,
-    longest: Duration,
+    attempts: Attempts,
     tools: HashSet<String>,
     is_temporary: Arc<dyn Fn(&Error) -> bool + Send + Sync>,
 }
@@ -40,11 +40,8 @@ impl ClientRetry {
     /// # Panics
     /// If `attempts` is 0.
     pub fn new(attempts: u32) -> Self {
-        assert!(attempts > 0, "expected at least one attempt");
         Self {
-            attempts,
-            first: Duration::from_millis(100),
-            longest: Duration::from_secs(2),
+            attempts: Attempts::new(attempts),
             tools: HashSet::new(),
             is_temporary: Arc::new(|error| matches!(error.kind(), ErrorKind::Closed | ErrorKind::Transport)),
         }
@@ -53,7 +50,7 @@ impl ClientRetry {
     /// Sets the time before the second attempt, which doubles each time, and the longest one.
     #[must_use]
     pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
-        (self.first, self.longest) = (first, longest);
+        self.attempts.backoff(first, longest);
         self
     }
 
@@ -86,16 +83,14 @@ impl Middleware for ClientRetry {
         }
         let retry = self.clone();
         Box::pin(async move {
-            let mut wait = retry.first;
-            for _ in 1..retry.attempts {
+            for pause in retry.attempts.pauses() {
                 match next.clone().run(request.clone()).await {
                     Err(error) if (retry.is_temporary)(&error) && !next.client().is_closed() => {
                         tracing::debug!(%error, method = request.method(), "a request is repeated");
                     }
                     outcome => return outcome,
                 }
-                sleep(wait).await;
-                wait = (wait * 2).min(retry.longest);
+                sleep(pause).await;
             }
             next.run(request).await
         })
@@ -104,11 +99,6 @@ impl Middleware for ClientRetry {
 
 impl fmt::Debug for ClientRetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { attempts, first, longest, .. } = self;
-        f.debug_struct("ClientRetry")
-            .field("attempts", attempts)
-            .field("first", first)
-            .field("longest", longest)
-            .finish_non_exhaustive()
+        self.attempts.debug("ClientRetry", f)
     }
 }
