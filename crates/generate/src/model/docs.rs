@@ -46,6 +46,19 @@ impl Docs {
         self
     }
 
+    /// Returns the paragraphs of a comment, with one of our own at the end: lines as `escaped` makes them, values as `code`.
+    pub(crate) fn paragraphs(
+        &self,
+        escaped: impl Fn(&str) -> String,
+        code: impl Fn(&str) -> String,
+        last: Option<&str>,
+    ) -> Vec<Vec<String>> {
+        let lines = self.lines.iter().map(|line| escaped(line)).collect();
+        let notes = self.notes.iter().map(|(label, value)| format!("{label}: {}.", code(value))).collect();
+        let last = last.map(str::to_owned).into_iter().collect();
+        [lines, notes, last].into_iter().filter(|paragraph: &Vec<String>| !paragraph.is_empty()).collect()
+    }
+
     fn note(&mut self, label: &'static str, value: Option<&Json>) {
         self.notes.extend(value.map(|value| (label, text::line(&value.to_string(), LONGEST))));
     }

@@ -33,14 +33,7 @@ pub(super) fn code(name: &str) -> String {
 
 /// The lines of a documentation, not escaped, and a paragraph of our own after them.
 fn lines(docs: &Docs, last: Option<&str>) -> Vec<String> {
-    let mut paragraphs: Vec<Vec<String>> = Vec::new();
-    if !docs.lines.is_empty() {
-        paragraphs.push(docs.lines.clone());
-    }
-    if !docs.notes.is_empty() {
-        paragraphs.push(docs.notes.iter().map(|(label, value)| format!("{label}: {}.", code(value))).collect());
-    }
-    paragraphs.extend(last.map(|line| vec![line.to_owned()]));
+    let mut paragraphs = docs.paragraphs(str::to_owned, code, last);
     if docs.is_deprecated {
         paragraphs.push(vec!["Deprecated.".to_owned()]);
     }

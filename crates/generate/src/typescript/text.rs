@@ -36,14 +36,7 @@ pub(super) fn code(name: &str) -> String {
 
 /// Writes a comment of documentation, and a paragraph of our own after it.
 pub(super) fn docs(docs: &Docs, last: Option<&str>, out: &mut Writer) {
-    let mut paragraphs: Vec<Vec<String>> = Vec::new();
-    if !docs.lines.is_empty() {
-        paragraphs.push(docs.lines.iter().map(|line| escaped(line)).collect());
-    }
-    if !docs.notes.is_empty() {
-        paragraphs.push(docs.notes.iter().map(|(label, value)| format!("{label}: {}.", code(value))).collect());
-    }
-    paragraphs.extend(last.map(|line| vec![line.to_owned()]));
+    let mut paragraphs = docs.paragraphs(escaped, code, last);
     if docs.is_deprecated {
         paragraphs.push(vec!["@deprecated".to_owned()]);
     }
