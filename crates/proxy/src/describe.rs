@@ -48,7 +48,7 @@ fn describe(client: &Client, extensions: &Extensions) -> Description {
     can.experimental.clone_from(&server.capabilities.experimental);
     can.extensions.clone_from(&server.capabilities.extensions);
     can.tasks.clone_from(&server.capabilities.tasks);
-    TaskForms::declare(&mut can);
+    TaskForms::declare(&mut can, client.revision());
     // In the oldest revision there is no such capability.
     can.completions = client.serves("completion/complete").then(RawJson::empty_object);
     let info = server.info.clone().unwrap_or_else(|| Implementation::new("proxy", env!("CARGO_PKG_VERSION")));

@@ -4,10 +4,10 @@ use couplet_client::Client;
 use couplet_core::{Call, JsonText, Method, Project, Reply, ResultBody, Revision, message::Params};
 use couplet_types::{
     CallTool, Complete, GetPrompt, HasMeta, ListPrompts, ListResourceTemplates, ListResources, ListTools,
-    ListToolsResult, ReadResource, Request, RequestMethod, RpcError, ServerCapabilities, from_json,
+    ListToolsResult, ReadResource, Request, RequestMethod, RpcError, from_json,
 };
 
-use crate::{TaskForms, tasks};
+use crate::TaskForms;
 
 /// The reply with a result of the server, verbatim if it is the same in both revisions. `members` are those of the result,
 /// if it is an object.
@@ -22,7 +22,7 @@ pub(crate) fn reply(client: &Client, call: &Call, text: &JsonText, members: Opti
     }
     let done = match method {
         M::CallTool => again::<CallTool>(to, text),
-        M::ListTools => tools(&client.server().capabilities, to, text),
+        M::ListTools => tools(client, to, text),
         M::ReadResource => again::<ReadResource>(to, text),
         M::ListResources => again::<ListResources>(to, text),
         M::ListResourceTemplates => again::<ListResourceTemplates>(to, text),
@@ -45,8 +45,8 @@ pub(crate) fn reply(client: &Client, call: &Call, text: &JsonText, members: Opti
 }
 
 /// A list of tools, with what the caller's revision says about tasks.
-fn tools(server: &ServerCapabilities, to: Revision, text: &JsonText) -> Result<ResultBody, String> {
-    if !to.has_core_tasks() || !tasks::has_extension(server) {
+fn tools(client: &Client, to: Revision, text: &JsonText) -> Result<ResultBody, String> {
+    if !to.has_core_tasks() || !TaskForms::are_extension(&client.server().capabilities, client.revision()) {
         return again::<ListTools>(to, text);
     }
     let mut list: ListToolsResult = from_json(text.as_str()).map_err(|e| e.to_string())?;

@@ -24,10 +24,9 @@ mod wire;
 
 use couplet_client::{Client, Outcome};
 use couplet_core::{Call, Error, ErrorKind, Event, JsonText, Reply, message::Params};
-use couplet_types::{RequestMethod, RpcError, TASKS_EXTENSION};
+use couplet_types::{InputRequests, RawJson, RequestMethod, RpcError, TASKS_EXTENSION};
 
 pub use forms::TaskForms;
-pub(crate) use forms::has_extension;
 pub(crate) use known::Tasks;
 pub(crate) use to_core::begun;
 
@@ -80,7 +79,7 @@ pub(crate) async fn run(passing: &Passing<'_>) -> Result<Reply, Error> {
         }
     }
     match mode(call, &lead) {
-        Mode::Same => passing.run_as(Mode::Same).await,
+        Mode::Same => inspected(passing, passing.run_as(Mode::Same).await?).await,
         Mode::Extension => to_extension::run(passing).await,
         Mode::Core => to_core::run(passing, &lead).await,
     }
@@ -88,12 +87,34 @@ pub(crate) async fn run(passing: &Passing<'_>) -> Result<Reply, Error> {
 
 fn mode(call: &Call, lead: &Upstream) -> Mode {
     let (caller, server) = (call.revision, lead.client.revision());
-    if caller.has_core_tasks() && !server.has_sessions() && has_extension(lead.capabilities()) {
+    if caller.has_core_tasks() && TaskForms::are_extension(lead.capabilities(), server) {
         Mode::Extension
-    } else if !caller.has_sessions() && server.has_core_tasks() && forms::runs_tools(lead.capabilities()) {
+    } else if !caller.has_sessions() && TaskForms::are_core(lead.capabilities(), server) {
         Mode::Core
     } else {
         Mode::Same
+    }
+}
+
+/// A task of the extension, whose input requests pass the hooks as all others do.
+async fn inspected(passing: &Passing<'_>, reply: Reply) -> Result<Reply, Error> {
+    let (Some(hooks), false, Reply::Complete(done)) = (passing.hooks, passing.call.revision.has_sessions(), &reply)
+    else {
+        return Ok(reply);
+    };
+    let members = Params::from_text(done.members()).map_err(broken)?;
+    let Some(requests) = members.read_opt::<InputRequests>("inputRequests").map_err(|e| broken(e.message))? else {
+        return Ok(reply);
+    };
+    let mut inspected = Vec::with_capacity(requests.iter().count());
+    for (key, request) in requests {
+        inspected.push((key, hooks.input_request(passing.call, request).await?));
+    }
+    let requests = RawJson::new(&inspected.into_iter().collect::<InputRequests>()).map_err(broken)?;
+    let members = members.with("inputRequests", &JsonText::from(&requests)).map_err(broken)?;
+    match reply {
+        Reply::Complete(done) => Ok(Reply::Complete(done.with_members(members.text()))),
+        other => Ok(other),
     }
 }
 
