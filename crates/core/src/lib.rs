@@ -6,7 +6,7 @@
 //! | message transports | [`Transport`], [`Connect`], [`pump::MessageStream`], [`pump::serve`], [`pump::connect`] |
 //! | other transports | [`Connection`], [`ServerConnection`], [`ClientConnection`], [`Channel`], [`Router`], [`EncodedMessage`], [`message`], [`http`] |
 //! | extensions | [`ExtensionSpec`], [`ExtensionEvent`], [`Project`], [`extension_messages!`] |
-//! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`], [`TaskIds`] |
+//! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`], [`Topic`], [`TaskIds`] |
 //! | replicas | [`ChangeBus`], [`BusSubscription`], [`Bridge`] |
 //! | telemetry | [`Observer`], [`Operation`], [`Failure`] |
 //!
@@ -56,7 +56,7 @@ pub use server::bus::{
     memory::MemoryBus,
 };
 pub use server::connection::ServerConnection;
-pub use server::hub::{Change, ExtensionEvent, Filter, Hub, Subscription};
+pub use server::hub::{Change, ExtensionEvent, Filter, Hub, Subscription, Topic};
 pub use server::input::{Backchannel, Driven, Inputs, Journal};
 pub use server::outbound::{Outbound, Route};
 pub use server::outbox::{NotificationSink, Outbox};

@@ -215,7 +215,7 @@ impl Passing<'_> {
     fn note_owner(&self, task: &Params) {
         if let Ok(Some(id)) = task.read_str("taskId") {
             let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
-            self.pool.tasks.note(&id, principal, None, None);
+            self.pool.tasks.note(&id, principal, None);
         }
     }
 

@@ -14,7 +14,9 @@ use std::{
 
 use couplet_client::ClientBuilder;
 use couplet_core::{Change, Connect, Error, ErrorKind, Hub, Peer, message::Params, sync::lock};
-use couplet_types::{Notification, PromptListChanged, ResourceListChanged, RootsListChanged, ToolListChanged};
+use couplet_types::{
+    Notification, PromptListChanged, ResourceListChanged, RootsListChanged, TaskStatusChanged, ToolListChanged,
+};
 use tokio::{
     sync::{Notify, oneshot},
     time::{Instant, timeout},
@@ -25,7 +27,7 @@ use crate::{
     parked::Parked,
     session::Owner,
     subscribed::Subscribed,
-    tasks::Tasks,
+    tasks::{Tasks, notify::status_changed},
     upstream::{Dialer, Upstream},
 };
 
@@ -293,6 +295,7 @@ impl Pool {
     fn watch(self: &Arc<Self>, id: u64, upstream: &Arc<Upstream>) {
         let (pool, hub, mut notices) = (Arc::downgrade(self), self.hub.clone(), upstream.client.notifications());
         let (asking, revision, tasks) = (upstream.asking.clone(), upstream.client.revision(), self.tasks.clone());
+        let upstream = Arc::downgrade(upstream);
         tokio::spawn(async move {
             while let Some(notice) = notices.next().await {
                 match (list_change(&notice.method), asking.session()) {
@@ -303,6 +306,10 @@ impl Pool {
                         hub.send(change);
                     }
                     (None, Some(session)) => session.notify(revision, &notice.method, &notice.params).await,
+                    (None, None) if notice.method == TaskStatusChanged::METHOD => {
+                        let upstream = upstream.upgrade();
+                        upstream.iter().for_each(|at| status_changed(at, &hub, &tasks, &notice.params));
+                    }
                     (None, None) => {}
                 }
             }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use couplet_core::{Change, Error, ErrorKind, Hub};
 use tokio::{sync::watch, time::Instant};
 
-use crate::{backoff::Backoff, changes, describe::About, pool::Pool, upstream::Upstream};
+use crate::{backoff::Backoff, changes, describe::About, pool::Pool, tasks::notify, upstream::Upstream};
 
 /// The interval between checks for idle connections.
 const LOOK: Duration = Duration::from_secs(30);
@@ -26,6 +26,7 @@ impl Supervisor {
             tokio::select! {
                 () = lead.retired.notified() => {}
                 () = changes::pass_on(&lead.client, &self.hub, &self.pool.subscribed) => {}
+                () = notify::pass_on(&lead.client, &self.hub, &self.pool.tasks) => {}
                 () = self.close_idle() => {}
             }
             backoff.lasted(since.elapsed());

@@ -103,7 +103,7 @@ impl Plan {
         for step in STEPS {
             let sides = [(Side::Client, client, client_era), (Side::Server, server, server_era)];
             let missing = sides.into_iter().find_map(|(side, sdk, era)| absent(side, sdk, era, step));
-            match missing.or_else(|| impossible(step, (client_era, server_era), transport)) {
+            match missing.or_else(|| impossible(step, client_era, transport)) {
                 Some(why) => plan.absent.push((step, why)),
                 None => plan.steps.push(step),
             }
@@ -158,13 +158,10 @@ fn absent(side: Side, sdk: &str, era: Era, step: &str) -> Option<String> {
 }
 
 /// Why revisions or a transport have no such step.
-fn impossible(step: &str, (client, server): (Era, Era), transport: Transport) -> Option<String> {
+fn impossible(step: &str, client: Era, transport: Transport) -> Option<String> {
     match (step, client, transport) {
         ("resume", Era::Stateless, _) => Some("2026-07-28: streams are not resumed".to_owned()),
         ("resume", _, Transport::Stdio) => Some("stdio: there is no stream to resume".to_owned()),
-        ("task", ..) if client != server => {
-            Some("gateway: tasks of one era are not converted into the other".to_owned())
-        }
         _ => None,
     }
 }
@@ -217,11 +214,10 @@ mod tests {
     }
 
     #[test]
-    fn tasks_are_of_one_era() {
+    fn tasks_are_of_either_era() {
         let plan = |client, server| Plan::new(("ts-v1", client), ("couplet", server), Transport::Http);
         assert_eq!(left_out(&plan(Era::Sessions, Era::Sessions)), "all");
-        assert_eq!(left_out(&plan(Era::Sessions, Era::Stateless)), "-task");
-        assert!(not_offered([plan(Era::Sessions, Era::Stateless)].iter()).contains("not converted"));
+        assert_eq!(left_out(&plan(Era::Sessions, Era::Stateless)), "all");
     }
 
     #[test]

@@ -107,6 +107,32 @@ impl Hash for ExtensionEvent {
     }
 }
 
+/// A topic of an extension that a client is subscribed to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Topic {
+    /// The member of the subscription filter.
+    pub member: String,
+    /// The key that the client has named there.
+    pub key: String,
+    /// The principal of the client, if it was authenticated.
+    pub principal: Option<Arc<str>>,
+}
+
+impl Topic {
+    /// Creates a topic of unauthenticated clients.
+    pub fn new(member: impl Into<String>, key: impl Into<String>) -> Self {
+        Self { member: member.into(), key: key.into(), principal: None }
+    }
+
+    /// Sets the principal of the clients.
+    #[must_use]
+    pub fn for_principal(mut self, principal: Option<Arc<str>>) -> Self {
+        self.principal = principal;
+        self
+    }
+}
+
 /// The change bus of one server. Clones are the same bus.
 ///
 /// ```
@@ -157,6 +183,17 @@ impl Sinks {
             all.prompts |= sink.interest.prompts;
             all.resources |= sink.interest.resources;
             all.uris.extend(sink.interest.uris.iter().cloned());
+        }
+        all
+    }
+
+    /// The topics of all filters.
+    pub(crate) fn topics(&self) -> BTreeSet<Topic> {
+        let mut all = BTreeSet::new();
+        for sink in self.all.iter().filter_map(Weak::upgrade) {
+            let interest = &lock(&sink).interest;
+            let topics = interest.topics.iter().map(|(member, key)| Topic::new(member, key));
+            all.extend(topics.map(|topic| topic.for_principal(interest.principal.clone())));
         }
         all
     }

@@ -1,13 +1,14 @@
 //! Forwarding changes from one hub to another, for mounted servers.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex, Weak},
     task::Waker,
 };
 
 use crate::{
-    server::hub::{Change, Filter, Hub, Reach, Sinks},
+    server::hub::{Change, Filter, Hub, Reach, Sinks, Topic},
     sync::lock,
 };
 
@@ -18,6 +19,12 @@ pub trait Relay: Send + Sync + 'static {
 
     /// Translates a resource URI for the inner hub; `None` if it is not there.
     fn inward(&self, uri: &str) -> Option<String>;
+
+    /// Translates a topic of an extension for the inner hub; `None` if it is not there, which is the default.
+    fn inward_topic(&self, topic: &Topic) -> Option<Topic> {
+        let _ = topic;
+        None
+    }
 }
 
 /// A hub that receives the changes of this one.
@@ -98,7 +105,30 @@ impl Hub {
         all
     }
 
-    /// Registers a waker for the next change of [`Hub::interest`].
+    /// Returns the topics of extensions in all filters, here and of the hubs that this one forwards to.
+    ///
+    /// ```
+    /// use couplet_core::{Filter, Hub, Topic};
+    ///
+    /// let hub = Hub::new();
+    /// let subscription = hub.subscribe(Filter::new().topic("taskIds", "17"));
+    /// assert!(hub.topics().contains(&Topic::new("taskIds", "17")));
+    /// drop(subscription);
+    /// assert!(hub.topics().is_empty());
+    /// ```
+    pub fn topics(&self) -> BTreeSet<Topic> {
+        let (mut all, passed) = {
+            let sinks = lock(&self.0);
+            (sinks.topics(), sinks.passed.clone())
+        };
+        for passed in passed {
+            let Some(hub) = passed.to.upgrade() else { continue };
+            all.extend(Hub(hub).topics().iter().filter_map(|topic| passed.relay.inward_topic(topic)));
+        }
+        all
+    }
+
+    /// Registers a waker for the next change of [`Hub::interest`] or [`Hub::topics`].
     pub fn watch_interest(&self, waker: &Waker) {
         let mut sinks = lock(&self.0);
         if !sinks.watchers.iter().any(|known| known.will_wake(waker)) {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use couplet_core::{BoxFuture, Call, Change, JsonText, Relay, TaskIds, message::Params};
+use couplet_core::{BoxFuture, Call, Change, ExtensionEvent, JsonText, Relay, TaskIds, Topic, message::Params};
 use couplet_proxy::Hooks;
 use couplet_types::{
     CreateMessage, Elicit, InputRequest, ListRoots, Notification, PromptListChanged, RawJson, Request,
@@ -13,6 +13,9 @@ use crate::{names::ServerId, policy::Door, service::ViewInner};
 
 /// The member of `_meta` that names the server which sends a request.
 pub(crate) const SERVER: &str = "dev.couplet/server";
+
+/// The member of a subscription filter that selects tasks.
+const TASKS: &str = "taskIds";
 
 /// The hooks for one server in one view.
 pub(crate) struct ServerHooks {
@@ -93,15 +96,39 @@ impl Owned {
     }
 }
 
+impl Owned {
+    /// A notification about a task, with the id that its principal knows. That a task requires input is not said: its
+    /// caller finds the requests in `tasks/get`, where they pass the rules.
+    fn task_changed(&self, event: &ExtensionEvent) -> Option<Change> {
+        let view = self.view.upgrade()?;
+        let map = |id: &str| view.seals.task(event.principal.as_deref(), &self.server, id);
+        let params = TaskIds::map_params(JsonText::from(&event.params), &map);
+        let mut params = Params::from_text(params).ok()?;
+        if params.has("inputRequests") {
+            params = params.without("inputRequests").ok()?.with("status", &JsonText::string("working")).ok()?;
+        }
+        let sealed = ExtensionEvent::new(TASKS, map(&event.topic.1), event.method.as_str(), params.text().to_raw());
+        Some(sealed.for_principal(event.principal.clone()).into())
+    }
+}
+
 impl Relay for Owned {
     fn outward(&self, change: &Change) -> Option<Change> {
         match change {
             Change::Updated(uri) if self.owns(uri) => Some(change.clone()),
+            Change::Extension(event) if event.topic.0 == TASKS => self.task_changed(event),
             _ => None,
         }
     }
 
     fn inward(&self, uri: &str) -> Option<String> {
         self.owns(uri).then(|| uri.to_owned())
+    }
+
+    fn inward_topic(&self, topic: &Topic) -> Option<Topic> {
+        let view = self.view.upgrade().filter(|_| topic.member == TASKS)?;
+        let task = view.seals.open_task(topic.principal.as_deref(), &topic.key)?;
+        let own = Topic::new(TASKS, task.id).for_principal(topic.principal.clone());
+        (task.server == self.server.as_str()).then_some(own)
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{Change, Error, ErrorKind, Relay, Service};
+use couplet_core::{Change, Error, ErrorKind, Relay, Service, Topic};
 use couplet_proxy::Proxy;
 use tokio::{
     sync::watch,
@@ -51,6 +51,10 @@ impl Relay for Updates {
 
     fn inward(&self, uri: &str) -> Option<String> {
         Some(uri.to_owned())
+    }
+
+    fn inward_topic(&self, topic: &Topic) -> Option<Topic> {
+        Some(topic.clone())
     }
 }
 

@@ -63,7 +63,8 @@ impl TaskForms {
             .method(about_a_task("tasks/get"))
             .method(about_a_task("tasks/update"))
             .method(about_a_task("tasks/cancel"))
-            .result_type(super::KIND);
+            .result_type(super::KIND)
+            .filter(super::FILTER);
         tasks.stateless = true;
         tasks
     }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{Event, JsonText, RequestOptions, sync::lock};
+use couplet_core::{Call, Event, JsonText, RequestOptions, Revision, sync::lock};
 use couplet_types::{GetTaskPayloadParams, InputRequest, RpcError};
 use tokio::{
     sync::{Notify, oneshot},
@@ -17,8 +17,8 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{held::Held, wire};
-use crate::{asking::Question, random, tasks::to_core::Supports, upstream::Upstream};
+use super::{held::Held, notify::Watched, to_core::Supports, wire};
+use crate::{asking::Question, random, upstream::Upstream};
 
 /// The maximum number of tasks that are known. The oldest are forgotten: then the server alone decides about them.
 const MOST: usize = 4096;
@@ -38,6 +38,7 @@ pub(crate) struct Tasks {
     known: Mutex<Known>,
     pub(crate) held: Held,
     pub(crate) supports: Supports,
+    pub(crate) watched: Watched,
     /// The input requests that are with their callers, by task and key.
     delivering: Mutex<BTreeSet<(String, String)>>,
     keys: Keys,
@@ -65,11 +66,25 @@ impl Default for Keys {
 pub(crate) struct KnownTask {
     id: String,
     principal: Option<Arc<str>>,
-    /// The connection that the task was begun on, if the server has sessions.
-    upstream: Option<Weak<Upstream>>,
-    until: Instant,
+    /// Where it was begun, if it is converted for its caller and the server has sessions.
+    begun: Option<Begun>,
     state: Mutex<TaskState>,
     asked: Notify,
+}
+
+/// Where a task was begun.
+pub(crate) struct Begun {
+    upstream: Weak<Upstream>,
+    /// The revision of the caller.
+    revision: Revision,
+    until: Instant,
+}
+
+impl Begun {
+    pub(crate) fn new(call: &Call, upstream: &Arc<Upstream>, ttl: Option<u64>) -> Self {
+        let time = ttl.map_or(LONGEST, Duration::from_millis).min(LONGEST);
+        Self { upstream: Arc::downgrade(upstream), revision: call.revision, until: Instant::now() + time }
+    }
 }
 
 #[derive(Default)]
@@ -81,23 +96,10 @@ struct TaskState {
 }
 
 impl Tasks {
-    /// Notes the owner of a task, and its connection if the server has sessions.
-    pub(crate) fn note(
-        &self,
-        id: &str,
-        principal: Option<Arc<str>>,
-        upstream: Option<&Arc<Upstream>>,
-        ttl: Option<u64>,
-    ) -> Arc<KnownTask> {
-        let time = ttl.map_or(LONGEST, Duration::from_millis).min(LONGEST);
-        let task = Arc::new(KnownTask {
-            id: id.to_owned(),
-            principal,
-            upstream: upstream.map(Arc::downgrade),
-            until: Instant::now() + time,
-            state: Mutex::default(),
-            asked: Notify::new(),
-        });
+    /// Notes the owner of a task, and where it was begun if it is converted and the server has sessions.
+    pub(crate) fn note(&self, id: &str, principal: Option<Arc<str>>, begun: Option<Begun>) -> Arc<KnownTask> {
+        let task =
+            Arc::new(KnownTask { id: id.to_owned(), principal, begun, state: Mutex::default(), asked: Notify::new() });
         let mut known = lock(&self.known);
         // The first owner stays: an id that comes again is not another caller's.
         if let Some(task) = known.tasks.get(id) {
@@ -124,13 +126,13 @@ impl Tasks {
     /// Whether a task runs on a connection, which then stays open.
     pub(crate) fn run_on(&self, upstream: &Arc<Upstream>) -> bool {
         let (now, known) = (Instant::now(), lock(&self.known));
-        known.tasks.values().any(|task| task.until > now && task.is_on(upstream) && !lock(&task.state).ended)
+        known.tasks.values().any(|task| task.is_on(upstream, now) && !lock(&task.state).ended)
     }
 
     /// Takes an input request of a task; `None` if it belongs to none that is known here.
     pub(crate) async fn ask(&self, request: &InputRequest, limit: Duration) -> Option<Result<JsonText, RpcError>> {
         let task = self.find(&wire::related_task(request)?)?;
-        task.upstream.as_ref()?;
+        task.begun.as_ref()?;
         let (answer, answered) = oneshot::channel();
         {
             let mut state = lock(&task.state);
@@ -163,11 +165,17 @@ impl Tasks {
 impl KnownTask {
     /// The connection that the task was begun on, while it is open.
     pub(crate) fn upstream(&self) -> Option<Arc<Upstream>> {
-        self.upstream.as_ref()?.upgrade()
+        self.begun.as_ref()?.upstream.upgrade()
     }
 
-    fn is_on(&self, upstream: &Arc<Upstream>) -> bool {
-        self.upstream.as_ref().is_some_and(|own| own.as_ptr() == Arc::as_ptr(upstream))
+    /// The revision of the caller, if the task is converted for it.
+    pub(super) fn revision(&self) -> Option<Revision> {
+        self.begun.as_ref().map(|begun| begun.revision)
+    }
+
+    fn is_on(&self, upstream: &Arc<Upstream>, now: Instant) -> bool {
+        let is_it = |begun: &Begun| begun.until > now && begun.upstream.as_ptr() == Arc::as_ptr(upstream);
+        self.begun.as_ref().is_some_and(is_it)
     }
 
     /// Ends what is done for the task: it needs no answers any more.

@@ -6,6 +6,7 @@
 //! | `to_core` | a caller with the extension, and a server of 2025-11-25 |
 //! | `known` | the tasks that were begun here: their owners, connections and input requests |
 //! | `held` | results of calls that the server did not run as tasks |
+//! | `notify` | notifications and subscriptions |
 //! | `forms` | how tasks are declared to callers |
 //! | `wire` | one kind of task in the other's form |
 //!
@@ -18,6 +19,7 @@
 mod forms;
 mod held;
 mod known;
+pub(crate) mod notify;
 mod to_core;
 mod to_extension;
 mod wire;
@@ -34,6 +36,9 @@ use crate::{call::Passing, deadline::Deadline, upstream::Upstream};
 
 /// The `resultType` of a call that became a task.
 pub(crate) const KIND: &str = "task";
+
+/// The member of a subscription filter that selects tasks.
+const FILTER: &str = "taskIds";
 
 /// What becomes of tasks in a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

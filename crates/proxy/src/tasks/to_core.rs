@@ -21,7 +21,11 @@ use couplet_types::{
 };
 use tokio::time::Instant;
 
-use super::{KIND, Mode, broken, known::KnownTask, task_id, wire};
+use super::{
+    KIND, Mode, broken,
+    known::{Begun, KnownTask},
+    task_id, wire,
+};
 use crate::{call::Passing, upstream::Upstream};
 
 pub(super) async fn run(passing: &Passing<'_>, lead: &Arc<Upstream>) -> Result<Reply, Error> {
@@ -57,7 +61,7 @@ pub(crate) fn begun(passing: &Passing<'_>, upstream: &Arc<Upstream>, result: &Pa
     let Some(task) = result.read_opt::<Task>("task").map_err(|e| broken(e.message))? else { return Ok(None) };
     let call = passing.call;
     let principal = call.caller.as_ref().map(|caller| caller.principal().clone());
-    passing.pool.tasks.note(&task.task_id, principal, Some(upstream), task.ttl);
+    passing.pool.tasks.note(&task.task_id, principal, Some(Begun::new(call, upstream, task.ttl)));
     let done = call.revision.encode(wire::detailed(task));
     Ok(Some(Reply::Extension { kind: KIND.into(), done }))
 }
@@ -99,7 +103,9 @@ impl<'a> Server<'a> {
     fn known(&self, ttl: Option<u64>) -> Arc<KnownTask> {
         let tasks = &self.passing.pool.tasks;
         let principal = self.passing.call.caller.as_ref().map(|caller| caller.principal().clone());
-        tasks.find(&self.id).unwrap_or_else(|| tasks.note(&self.id, principal, Some(&self.upstream), ttl))
+        tasks.find(&self.id).unwrap_or_else(|| {
+            tasks.note(&self.id, principal, Some(Begun::new(self.passing.call, &self.upstream, ttl)))
+        })
     }
 
     /// The task with the members of its status.
@@ -123,20 +129,14 @@ impl<'a> Server<'a> {
         Ok(detailed)
     }
 
-    /// Adds the result or the error. In the extension a task is complete also if the result of its tool is an error.
+    /// Adds the result or the error.
     async fn finish(&self, task: &mut DetailedTask) -> Result<(), Error> {
-        match self.request("tasks/result").await {
-            Ok(result) => {
-                let result = wire::inlined(self.passing.call.revision, &result);
-                task.result = Some(result.map_err(|e| broken(format!("its result cannot be parsed: {e}")))?);
-                task.status = TaskStatus::Completed;
-            }
-            Err(error) => {
-                task.error = Some(error.rpc().cloned().ok_or(error)?);
-                task.status = TaskStatus::Failed;
-            }
-        }
-        Ok(())
+        let answer = match self.request("tasks/result").await {
+            Ok(result) => Ok(result),
+            Err(error) => Err(error.rpc().cloned().ok_or(error)?),
+        };
+        let finished = wire::finish(task, self.passing.call.revision, answer);
+        finished.map_err(|e| broken(format!("its result cannot be parsed: {e}")))
     }
 
     /// The input requests for the caller. One that the caller cannot be sent is answered with the error.

@@ -54,6 +54,7 @@ async fn begin(passing: &Passing<'_>) -> Result<Reply, Error> {
     let begun = match reply {
         Reply::Extension { done, .. } => {
             let begun: DetailedTask = done.members().parse().map_err(broken)?;
+            passing.pool.tasks.watched.watch(&call, passing.hooks, &begun.task_id);
             wire::bare(begun)
         }
         Reply::Complete(done) => {
@@ -114,6 +115,7 @@ impl<'a> Server<'a> {
     async fn result(&self) -> Result<Reply, Error> {
         let mut asked = BTreeMap::new();
         loop {
+            let news = self.passing.pool.tasks.watched.news.notified();
             let task = self.look().await?;
             match task.status {
                 TaskStatus::Completed => {
@@ -133,6 +135,8 @@ impl<'a> Server<'a> {
             tokio::select! {
                 biased;
                 (key, answer) = next(&mut asked) => self.update(key, answer?).await?,
+                // Of any task: that is rare enough for a look.
+                () = news => {}
                 () = sleep(wire::pause(task.poll_interval_ms)) => {}
             }
         }

@@ -41,8 +41,18 @@ fn unreadable(error: impl Display) -> RpcError {
     RpcError::internal(format!("the server's result cannot be parsed: {error}"))
 }
 
+/// Adds the response of `tasks/result` to a task of the extension, which is complete also if the result of its tool is an
+/// error.
+pub(super) fn finish(task: &mut DetailedTask, to: Revision, answer: Result<JsonText, RpcError>) -> Result<(), String> {
+    match answer {
+        Ok(result) => (task.result, task.status) = (Some(inlined(to, &result)?), TaskStatus::Completed),
+        Err(error) => (task.error, task.status) = (Some(error), TaskStatus::Failed),
+    }
+    Ok(())
+}
+
 /// The result of a task of 2025-11-25, as a part of a task of the extension.
-pub(super) fn inlined(to: Revision, result: &JsonText) -> Result<RawJson, String> {
+fn inlined(to: Revision, result: &JsonText) -> Result<RawJson, String> {
     let mut payload: GetTaskPayloadResult = result.parse().map_err(|e| e.to_string())?;
     if let Some(meta) = &mut payload.meta {
         meta.remove(RelatedTask::KEY);

@@ -1,19 +1,19 @@
 //! Tasks through the proxy, of the same kind and of the other one.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use couplet_client::{Client, ClientBuilder};
+use couplet_client::{Change, Client, ClientBuilder, Filter};
 use couplet_core::Service;
 use couplet_proxy::Proxy;
 use couplet_server::{Ctx, Server, ServerHandle, ToolError, tool};
 use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskHandle, TaskTool, Tasks};
 use couplet_types::{
-    ListTasks, ListTasksParams, ProtocolVersion, RpcError, TASKS_EXTENSION, TaskStatus, TaskSupport, code,
+    DetailedTask, ListTasks, ListTasksParams, ProtocolVersion, RpcError, TASKS_EXTENSION, TaskStatus, TaskSupport, code,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::{sync::Notify, time::timeout};
 
 use crate::{
     kit::{SESSIONS, STATELESS, authenticated},
@@ -72,7 +72,7 @@ async fn proxy(far: ProtocolVersion) -> Proxy {
     Proxy::connect(Client::new("proxy", "1"), server(far)).await.unwrap()
 }
 
-async fn connect(near_version: ProtocolVersion, service: std::sync::Arc<dyn Service>) -> Client {
+async fn connect(near_version: ProtocolVersion, service: Arc<dyn Service>) -> Client {
     near(near_version).connect(service).await.unwrap()
 }
 
@@ -254,5 +254,81 @@ async fn an_expired_task_is_unknown() {
             let expired = timeout(Duration::from_secs(30), expired).await;
             assert_eq!(expired, Ok(code::INVALID_PARAMS), "{caller} over {far}");
         }
+    }
+}
+
+/// Callers are notified: without notifications, nobody would look at the task for an hour.
+#[tokio::test]
+async fn status_changes_are_forwarded() {
+    for caller in [SESSIONS, STATELESS] {
+        for far in [SESSIONS, STATELESS] {
+            let (go, gone) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+            let (start, end) = (go.clone(), gone.clone());
+            let waits = move |ctx: Ctx| {
+                let (start, end) = (start.clone(), end.clone());
+                async move {
+                    start.notified().await;
+                    ctx.progress(1.0, "half").await;
+                    end.notified().await;
+                    "done"
+                }
+            };
+            let tasks = Tasks::in_memory().poll_interval(Duration::from_secs(3600));
+            let server = Server::new("far", "1").versions([far]).extension(tasks);
+            let server = server.tool(tool("waits", waits).task(Task::optional())).build();
+            let proxy = Proxy::connect(Client::new("proxy", "1"), server.clone()).await.unwrap();
+            let client = connect(caller, proxy.service()).await;
+            let checked = timeout(Duration::from_secs(30), async {
+                let task = begin(&client, "waits").await;
+                let mut updates = task.updates().await;
+                let first = updates.next().await.unwrap().unwrap();
+                assert_eq!(first.status, TaskStatus::Working, "{caller} over {far}");
+                // The proxy has subscribed at the server.
+                while far == STATELESS && !server.hub().topics().iter().any(|topic| topic.member == "taskIds") {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                go.notify_one();
+                gone.notify_one();
+                let mut last = first;
+                while let Some(state) = updates.next().await.unwrap() {
+                    last = state;
+                }
+                assert_eq!(last.status, TaskStatus::Completed, "{caller} over {far}");
+                assert_eq!(task.wait().await.unwrap().text(), "done", "{caller} over {far}");
+            });
+            assert!(checked.await.is_ok(), "{caller} over {far}: there was no notification");
+        }
+    }
+}
+
+/// A caller that subscribes to the task of another principal is not notified of it.
+#[tokio::test]
+async fn attack_10_notifications_of_a_task_reach_its_caller_alone() {
+    for far in [SESSIONS, STATELESS] {
+        let server = server(far);
+        let proxy = Proxy::connect(Client::new("proxy", "1"), server.clone()).await.unwrap();
+        let ann = connect(STATELESS, authenticated("ann", &proxy)).await;
+        let other = connect(STATELESS, proxy.service()).await;
+        let (foreign, own) = (begin(&ann, "stuck").await, begin(&other, "stuck").await);
+        let filter = Filter::new().topic("taskIds", foreign.id()).topic("taskIds", own.id());
+        let mut changes = other.listen(filter).await.unwrap();
+        let heard = timeout(Duration::from_secs(30), async {
+            let is_subscribed = || server.hub().topics().iter().any(|topic| topic.key == own.id());
+            while far == STATELESS && !is_subscribed() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            assert!(server.hub().topics().iter().all(|topic| topic.key != foreign.id()), "{far}");
+            foreign.cancel().await.unwrap();
+            own.cancel().await.unwrap();
+            loop {
+                let Some(Change::Extension(event)) = changes.next().await else { panic!("{far}: no event") };
+                let task: DetailedTask = event.params.parse().unwrap();
+                assert_eq!(task.task_id, own.id(), "{far}");
+                if task.status == TaskStatus::Cancelled {
+                    return;
+                }
+            }
+        });
+        assert!(heard.await.is_ok(), "{far}: there was no notification");
     }
 }
