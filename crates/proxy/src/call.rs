@@ -127,7 +127,12 @@ impl Passing<'_> {
     async fn run(&self) -> Result<Reply, Error> {
         match tasks::may_concern(self.call) {
             true => Box::pin(tasks::run(self)).await,
-            false => self.run_as(Mode::Same).await,
+            false => match self.run_as(Mode::Same).await {
+                Err(error) if tasks::may_be_required(self.call, &error) => {
+                    Err(Box::pin(tasks::refusal(self, error)).await)
+                }
+                done => done,
+            },
         }
     }
 

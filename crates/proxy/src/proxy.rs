@@ -33,11 +33,27 @@ use crate::{Hooks, builder::ProxyBuilder, call, describe::About, pool::Pool};
 /// waits at the first one.
 ///
 /// # Extensions and tasks
-/// Extensions of the server are declared to clients, and their methods are forwarded as they are: those of tasks and
-/// skills, and of [others](ProxyBuilder::extension) that are configured. Result types and notifications of an extension
-/// are forwarded where both sides use the same revision. Tasks of 2025-11-25 and of 2026-07-28 are not converted into
-/// each other; subscriptions to tasks are not forwarded, so clients poll; `tasks/list` is not served, because to the
-/// server all callers of the proxy are one.
+/// Extensions of the server are declared to clients, and their methods are forwarded as they are: those of skills, and of
+/// [others](ProxyBuilder::extension) that are configured. Result types and notifications of an extension are forwarded
+/// where both sides use the same revision.
+///
+/// Tasks are served in the form of the caller, whichever the server has: those of 2025-11-25, or the extension of
+/// 2026-07-28. Where the two differ,
+///
+/// * a caller of 2025-11-25 may request a task of every tool. If the server responds with a result instead, the proxy
+///   holds it as a task that has ended, for five minutes at most. The server alone sets the time to live of its tasks;
+/// * for a caller with the extension, each call of a tool that can run as a task becomes one;
+/// * input that a task requires reaches a caller of 2025-11-25 as a request while it waits in `tasks/result`, and a caller
+///   with the extension in `tasks/get`. An error of a caller of 2025-11-25 in place of an answer ends its `tasks/result`,
+///   because the extension cannot express it; the task goes on waiting;
+/// * a tool result with `isError` fails a task of 2025-11-25, and completes one of the extension;
+/// * progress after the first response reaches only the status message.
+///
+/// A task belongs to the principal that has begun it: to others it is unknown, as long as this proxy remembers it.
+/// Subscriptions to tasks are forwarded; sessions are notified of the tasks that they have begun. `tasks/list` is not
+/// served, because to the server all callers of the proxy are one. Requests about a task can reach any replica of the
+/// proxy, except for results that are held, and answers to input requests of a server with sessions: a load balancer that
+/// routes by `Mcp-Name` sends all of a task to one.
 ///
 /// ```
 /// # async fn example(remote: impl couplet_core::Connect + 'static) -> Result<(), couplet_core::Error> {

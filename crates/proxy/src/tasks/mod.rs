@@ -26,7 +26,7 @@ mod wire;
 
 use couplet_client::{Client, Outcome};
 use couplet_core::{Call, Error, ErrorKind, Event, JsonText, Reply, message::Params};
-use couplet_types::{InputRequests, RawJson, RequestMethod, RpcError, TASKS_EXTENSION};
+use couplet_types::{InputRequests, RawJson, RequestMethod, RpcError, TASKS_EXTENSION, TaskSupport, code};
 
 pub use forms::TaskForms;
 pub(crate) use known::Tasks;
@@ -88,6 +88,24 @@ pub(crate) async fn run(passing: &Passing<'_>) -> Result<Reply, Error> {
         Mode::Extension => to_extension::run(passing).await,
         Mode::Core => to_core::run(passing, &lead).await,
     }
+}
+
+/// Whether a server may have refused a call because it runs only as a task, and the caller did not declare the extension.
+pub(crate) fn may_be_required(call: &Call, error: &Error) -> bool {
+    let is_refused = error.rpc().is_some_and(|error| error.code == code::METHOD_NOT_FOUND);
+    is_refused && call.known() == Some(RequestMethod::CallTool) && !call.revision.has_sessions()
+}
+
+/// The error of such a call: it names the extension.
+pub(crate) async fn refusal(passing: &Passing<'_>, error: Error) -> Error {
+    let Ok(lead) = passing.pool.lead() else { return error };
+    if mode(passing.call, &lead) == Mode::Core
+        && let Some(name) = passing.call.tool_name()
+        && let Ok(Some(TaskSupport::Required)) = passing.pool.tasks.supports.of(&lead, &name).await
+    {
+        return passing.call.revision.missing_extension(TASKS_EXTENSION).into();
+    }
+    error
 }
 
 fn mode(call: &Call, lead: &Upstream) -> Mode {

@@ -48,7 +48,8 @@ pub(super) async fn run(passing: &Passing<'_>, lead: &Arc<Upstream>) -> Result<R
 
 async fn begin(passing: &Passing<'_>, lead: &Arc<Upstream>) -> Result<Reply, Error> {
     let name = passing.call.tool_name().unwrap_or_default().into_owned();
-    if !passing.pool.tasks.supports.runs_as_task(lead, &name).await? {
+    let support = passing.pool.tasks.supports.of(lead, &name).await?;
+    if !matches!(support, Some(TaskSupport::Optional | TaskSupport::Required)) {
         return passing.run_as(Mode::Same).await;
     }
     let params = passing.call.params.with("task", &JsonText::empty_object()).map_err(Error::other)?;
@@ -208,7 +209,8 @@ impl Supports {
         lock(&self.0).take();
     }
 
-    async fn runs_as_task(&self, server: &Upstream, name: &str) -> Result<bool, Error> {
+    /// What a tool says about tasks.
+    pub(super) async fn of(&self, server: &Upstream, name: &str) -> Result<Option<TaskSupport>, Error> {
         let known = lock(&self.0).clone().filter(|listed| listed.until > Instant::now());
         let listed = match known {
             Some(listed) => listed,
@@ -220,6 +222,6 @@ impl Supports {
                 listed
             }
         };
-        Ok(matches!(listed.tools.get(name), Some(TaskSupport::Optional | TaskSupport::Required)))
+        Ok(listed.tools.get(name).cloned())
     }
 }

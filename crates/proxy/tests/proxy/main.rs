@@ -6,6 +6,7 @@ mod attacks;
 mod extensions;
 mod isolation;
 mod kit;
+mod liars;
 mod remote;
 mod replicas;
 mod subscribing;

@@ -209,6 +209,19 @@ async fn tasks_are_declared_in_the_form_of_the_caller() {
     }
 }
 
+/// A tool that runs only as a task needs the extension: that is what a caller without it is told.
+#[tokio::test]
+async fn a_task_that_is_required_needs_the_extension() {
+    for far in [SESSIONS, STATELESS] {
+        let proxy = proxy(far).await;
+        let client = Client::new("near", "1").versions([STATELESS]).connect(proxy.service()).await.unwrap();
+        let error = client.call("must", ()).await.unwrap_err();
+        assert_eq!(error.rpc().unwrap().code, code::MISSING_CLIENT_CAPABILITY, "over {far}: {error}");
+        let error = client.call("nothing", ()).await.unwrap_err();
+        assert_ne!(error.rpc().unwrap().code, code::MISSING_CLIENT_CAPABILITY, "over {far}: {error}");
+    }
+}
+
 /// A made-up id, and the id of another principal's task, are unknown.
 #[tokio::test]
 async fn attack_10_a_task_belongs_to_its_caller() {
@@ -257,7 +270,7 @@ async fn an_expired_task_is_unknown() {
     }
 }
 
-/// Callers are notified: without notifications, nobody would look at the task for an hour.
+/// Callers are notified: without notifications, the next poll would be in an hour.
 #[tokio::test]
 async fn status_changes_are_forwarded() {
     for caller in [SESSIONS, STATELESS] {
