@@ -38,7 +38,9 @@ export const tasksPanel = {
 		id: "tasks",
 		watch: (session) => [session.tasks.all],
 		items: (session) => session.tasks.all.value.map((task) => ({ key: task.id, label: task.tool || task.id, title: task.id, badges: [[task.status, kind(task.status)]] })),
-		none: () => empty("No tasks.", "`as task` in a tool lets the server answer with a task, which is followed here."),
+		none: (session) => session.tools.value.items.some((tool) => session.canBeTask(tool))
+			? empty("No tasks.", "`as task` in a tool lets the server answer with a task, which is followed here.")
+			: empty("No tasks.", "No tool of this server runs as a task in this revision."),
 		find: (session, [key = ""]) => {
 			const thing = session.tasks.get(key);
 			return { key, thing, version: [thing?.life, thing?.error, thing?.text, open.has(key)] };

@@ -16,6 +16,17 @@ pub(super) struct Effort {
     pub(super) seconds: f64,
 }
 
+impl Effort {
+    /// Both efforts, one after the other.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            clicks: self.clicks + other.clicks,
+            keys: self.keys + other.keys,
+            seconds: self.seconds + other.seconds,
+        }
+    }
+}
+
 /// What is visible without scrolling, at 1280x800.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Visible {

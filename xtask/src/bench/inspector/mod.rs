@@ -1,7 +1,7 @@
 //! `cargo xtask bench inspector`: our inspector beside the official one, in one run with the same server and browser.
 //!
-//! Processor time and memory are those of the whole tree of processes without the browser: the inspector, what it starts,
-//! and the server.
+//! Processor time and memory are those of the whole tree of processes without the server that is inspected and without the
+//! browser; and in a second row with the process that draws the page.
 
 mod drive;
 mod peers;
@@ -13,7 +13,7 @@ use std::{path::Path, time::Instant};
 use drive::{Effort, Hand, TASKS, Visible};
 use peers::Peer;
 use serde_json::Value;
-use tree::Peak;
+use tree::{Peak, Tree};
 
 use super::{kits::Folders, report};
 use crate::{
@@ -25,15 +25,22 @@ use crate::{
 /// The number of calls after which processor time and memory are taken again.
 const CALLS: usize = 20;
 
+/// Processor time and memory until a moment: of the inspector, and of the process that draws its page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    cpu_ms: f64,
+    mb: f64,
+    page_cpu_ms: f64,
+    page_mb: f64,
+}
+
 /// What one run of an inspector took.
 #[derive(Clone, Debug, Default)]
 struct Figures {
     /// From the start of the process to the first paint with content.
     paint_ms: f64,
-    paint_cpu_ms: f64,
-    paint_mb: f64,
-    calls_cpu_ms: f64,
-    calls_mb: f64,
+    at_paint: Cost,
+    after_calls: Cost,
     efforts: Vec<Effort>,
     visible: Visible,
 }
@@ -97,17 +104,17 @@ fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: 
     let profile = folders.bench.join(format!("inspector-profile-{}", std::process::id()));
     // The browser is there before.
     let page = Driver::start(chromium, &profile)?;
+    let meter = Meter::before(page.id());
     let start = Instant::now();
     let running = peer.start(folders, server)?;
-    let peak = Peak::follow(running.id());
+    let meter = meter.of(running.id(), server);
     page.go(&running.url)?;
     let paint = "performance.getEntriesByType('paint').find((one) => one.name === 'first-contentful-paint')?.startTime";
     let painted =
         page.until(&format!("location.protocol === 'http:' && {paint} && performance.timeOrigin + {paint}"))?;
     let mut figures = Figures {
         paint_ms: painted.as_f64().unwrap_or(f64::NAN) - running.began_ms,
-        paint_cpu_ms: tree::cpu_ms(running.id()),
-        paint_mb: peak.mb(),
+        at_paint: meter.read(),
         ..Figures::default()
     };
     let mut hand = Hand::new(&page);
@@ -120,9 +127,47 @@ fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: 
             for _ in 0..CALLS {
                 hand.call_again(peer)?;
             }
-            figures.calls_cpu_ms = tree::cpu_ms(running.id());
-            figures.calls_mb = peak.mb();
+            figures.after_calls = meter.read();
         }
     }
     Ok(figures)
+}
+
+/// What an inspector and its page have taken since its start.
+struct Meter {
+    inspector: Tree,
+    renderers: Tree,
+    /// The processor time of the browser's processes before.
+    before_ms: f64,
+    peak: Peak,
+    page_peak: Peak,
+}
+
+/// A browser that has no inspector yet.
+struct Before(Tree, f64);
+
+impl Meter {
+    fn before(browser: u32) -> Before {
+        let renderers = Tree::renderers(browser);
+        let before_ms = renderers.cpu_ms();
+        Before(renderers, before_ms)
+    }
+
+    fn read(&self) -> Cost {
+        Cost {
+            cpu_ms: self.inspector.cpu_ms(),
+            mb: self.peak.mb(),
+            page_cpu_ms: self.renderers.cpu_ms() - self.before_ms,
+            page_mb: self.page_peak.mb(),
+        }
+    }
+}
+
+impl Before {
+    fn of(self, process: u32, server: &str) -> Meter {
+        let Self(renderers, before_ms) = self;
+        let inspector = Tree::inspector(process, server);
+        let (peak, page_peak) = (Peak::follow(inspector.clone()), Peak::follow(renderers.clone()));
+        Meter { inspector, renderers, before_ms, peak, page_peak }
+    }
 }

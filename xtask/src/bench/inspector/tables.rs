@@ -1,6 +1,10 @@
 //! The figures as tables.
 
-use super::{Figures, drive::TASKS, peers::Peer};
+use super::{
+    Figures,
+    drive::{Effort, TASKS},
+    peers::Peer,
+};
 
 /// The median of some numbers.
 pub(super) fn median(numbers: impl Iterator<Item = f64>) -> f64 {
@@ -22,24 +26,23 @@ fn costs(rounds: &Rounds) -> String {
         "| | first paint ms | CPU ms then | memory MB then | CPU ms after 20 calls | memory MB after 20 calls |\n\
                    |---|---:|---:|---:|---:|---:|\n"
             .to_owned();
-    let of = |figures: &[Figures]| {
-        let middle = |value: fn(&Figures) -> f64| median(figures.iter().map(value));
-        [
-            middle(|f| f.paint_ms),
-            middle(|f| f.paint_cpu_ms),
-            middle(|f| f.paint_mb),
-            middle(|f| f.calls_cpu_ms),
-            middle(|f| f.calls_mb),
-        ]
+    type Row = fn(&Figures) -> [f64; 5];
+    let alone: Row = |f| [f.paint_ms, f.at_paint.cpu_ms, f.at_paint.mb, f.after_calls.cpu_ms, f.after_calls.mb];
+    let with_page: Row = |f| {
+        let [paint, after] = [f.at_paint, f.after_calls].map(|c| [c.cpu_ms + c.page_cpu_ms, c.mb + c.page_mb]);
+        [f.paint_ms, paint[0], paint[1], after[0], after[1]]
     };
-    for (peer, figures) in rounds {
-        let cells = of(figures).map(|value| format!("{value:.0}")).join(" | ");
-        out += &format!("| {} | {cells} |\n", peer.name());
-    }
-    if let [(_, ours), (_, others)] = rounds.as_slice() {
-        let (ours, others) = (of(ours), of(others));
-        let ratios: Vec<_> = ours.iter().zip(others).map(|(ours, other)| format!("{:.1}", other / ours)).collect();
-        out += &format!("| ratio | {} |\n", ratios.join(" | "));
+    for (suffix, row) in [("", alone), (", with its page", with_page)] {
+        let of = |figures: &[Figures]| [0, 1, 2, 3, 4].map(|at| median(figures.iter().map(|one| row(one)[at])));
+        for (peer, figures) in rounds {
+            let cells = of(figures).map(|value| format!("{value:.0}")).join(" | ");
+            out += &format!("| {}{suffix} | {cells} |\n", peer.name());
+        }
+        if let [(_, ours), (_, others)] = rounds.as_slice() {
+            let (ours, others) = (of(ours), of(others));
+            let ratios: Vec<_> = ours.iter().zip(others).map(|(ours, other)| format!("{:.1}", other / ours)).collect();
+            out += &format!("| ratio{suffix} | {} |\n", ratios.join(" | "));
+        }
     }
     out
 }
@@ -47,16 +50,22 @@ fn costs(rounds: &Rounds) -> String {
 fn efforts(rounds: &Rounds) -> String {
     let names: Vec<_> = rounds.iter().map(|(peer, _)| format!("{}: clicks | typed | s |", peer.name())).collect();
     let mut out = format!("| | {}\n|---|{}\n", names.join(" "), "---:|---:|---:|".repeat(rounds.len()));
+    let all = rounds.iter().map(|(_, figures)| TASKS.iter().enumerate().map(|(at, _)| effort(figures, at)).collect());
+    let all: Vec<Vec<Effort>> = all.collect();
+    let cells = |one: Effort| format!(" {} | {} | {:.2} |", one.clicks, one.keys, one.seconds);
     for (at, task) in TASKS.iter().enumerate() {
-        out += &format!("| {task} |");
-        for (_, figures) in rounds {
-            let seconds = median(figures.iter().filter_map(|f| f.efforts.get(at)).map(|effort| effort.seconds));
-            let effort = figures.first().and_then(|f| f.efforts.get(at)).copied().unwrap_or_default();
-            out += &format!(" {} | {} | {seconds:.2} |", effort.clicks, effort.keys);
-        }
-        out.push('\n');
+        out += &format!("| {task} |{}\n", all.iter().map(|peer| cells(peer[at])).collect::<String>());
     }
+    let sum = |peer: &Vec<Effort>| peer.iter().copied().reduce(Effort::and).unwrap_or_default();
+    out += &format!("| all five |{}\n", all.iter().map(|peer| cells(sum(peer))).collect::<String>());
     out
+}
+
+/// The effort for a task: the moves are those of each round, the seconds are the median.
+fn effort(figures: &[Figures], task: usize) -> Effort {
+    let mut rounds = figures.iter().filter_map(|one| one.efforts.get(task)).copied();
+    let seconds = median(rounds.clone().map(|effort| effort.seconds));
+    Effort { seconds, ..rounds.next().unwrap_or_default() }
 }
 
 fn visible(rounds: &Rounds) -> String {
@@ -71,7 +80,7 @@ fn visible(rounds: &Rounds) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Cost, *};
 
     #[test]
     fn the_middle_is_shown() {
@@ -83,5 +92,18 @@ mod tests {
         ];
         let table = render(&rounds);
         assert!(table.contains("| `couplet inspect` | 20 |") && table.contains("| ratio | 10.0 |"), "{table}");
+    }
+
+    #[test]
+    fn the_page_and_all_tasks_are_added() {
+        let effort = |clicks| Effort { clicks, keys: 1, seconds: 0.5 };
+        let cost = Cost { cpu_ms: 10.0, mb: 20.0, page_cpu_ms: 100.0, page_mb: 200.0 };
+        let figures =
+            Figures { at_paint: cost, after_calls: cost, efforts: [1, 2, 3, 4, 5].map(effort).into(), ..Figures::default() };
+        let table = render(&vec![(Peer::Couplet, vec![figures])]);
+        for row in ["| `couplet inspect` | 0 | 10 | 20 | 10 | 20 |", "with its page | 0 | 110 | 220 | 110 | 220 |"] {
+            assert!(table.contains(row), "{table}");
+        }
+        assert!(table.contains("| all five | 15 | 5 | 2.50 |"), "{table}");
     }
 }
