@@ -59,7 +59,7 @@ function showTask({ session, main, side }, record) {
 		div("actions", button("poll now", () => session.tasks.poll(record)), isOver(record.status) ? null : button("cancel", () => session.tasks.cancel(record))),
 		record.error ? para("bad", record.error) : null,
 		question ? questions(question, { server: session.info.value.name, about: `task ${record.tool}` }) : null,
-		section("life", table(record.life.map((step) => [span("mono faint whole", clock(step.t)), span("whole", `+${duration(step.t - start)}`), badge(step.status, kind(step.status)), line(step.message)]))),
+		section("life", table(record.life.map((step) => [span("mono faint whole", clock(step.t)), span("whole", step.t === start ? "start" : `+${duration(step.t - start)}`), badge(step.status, kind(step.status)), line(step.message)]))),
 		section("task", tree(/** @type {JsonNode} */ (parse(record.text).get("result")), { open: 1 })));
 	const tool = session.tool(record.tool);
 	fill(side, heading("Result"),
