@@ -24,6 +24,7 @@ use tokio::{
 use crate::{
     asides::{self, Receiver, Sender},
     session::Session,
+    tasks::Tasks,
 };
 
 /// A message for a call besides its own events.
@@ -44,6 +45,7 @@ pub(crate) struct Asking {
     changed: Notify,
     /// Whether the server has ever sent a request, on any connection.
     asks: Arc<AtomicBool>,
+    tasks: Arc<Tasks>,
     timeout: Duration,
 }
 
@@ -80,8 +82,8 @@ impl Asking {
     /// The number of calls of a session that may end before one of them has answered.
     const TRIES: usize = 8;
 
-    pub(crate) fn new(asks: Arc<AtomicBool>, timeout: Duration) -> Self {
-        Self { state: Mutex::default(), changed: Notify::new(), asks, timeout }
+    pub(crate) fn new(asks: Arc<AtomicBool>, tasks: Arc<Tasks>, timeout: Duration) -> Self {
+        Self { state: Mutex::default(), changed: Notify::new(), asks, tasks, timeout }
     }
 
     /// All client capabilities. Whether the caller has one is checked for each request.
@@ -130,6 +132,9 @@ impl Asking {
 
     /// Forwards a request of the server to the caller that it belongs to.
     pub(crate) async fn pass_on(&self, request: InputRequest) -> Result<JsonText, RpcError> {
+        if let Some(answer) = self.tasks.ask(&request, self.timeout).await {
+            return answer;
+        }
         if !self.lock().calls.is_empty() {
             self.asks.store(true, Ordering::Release);
         }
@@ -251,7 +256,7 @@ mod tests {
     use super::*;
 
     fn asking() -> Arc<Asking> {
-        Arc::new(Asking::new(Arc::default(), Duration::from_secs(600)))
+        Arc::new(Asking::new(Arc::default(), Arc::default(), Duration::from_secs(600)))
     }
 
     fn form() -> InputRequest {

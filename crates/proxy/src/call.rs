@@ -14,7 +14,7 @@ use couplet_core::{
 };
 use couplet_types::{
     ElicitationCompleteParams, InputRequest, LogParams, NotificationMethod, ProgressParams, RawJson, RequestMethod,
-    RpcError, from_json,
+    RpcError, TASKS_EXTENSION, from_json,
 };
 
 use crate::{
@@ -25,7 +25,8 @@ use crate::{
     pool::{Lease, Pool},
     result,
     session::{Owner, can_be_asked},
-    upstream::Upstream,
+    tasks::{self, Mode},
+    upstream::{Lends, Upstream},
 };
 
 /// The maximum number of rounds of a call.
@@ -115,18 +116,23 @@ impl Open {
     }
 }
 
-struct Passing<'a> {
-    pool: &'a Arc<Pool>,
-    call: &'a Call,
-    hooks: Option<&'a Arc<dyn Hooks>>,
+#[derive(Clone, Copy)]
+pub(crate) struct Passing<'a> {
+    pub(crate) pool: &'a Arc<Pool>,
+    pub(crate) call: &'a Call,
+    pub(crate) hooks: Option<&'a Arc<dyn Hooks>>,
 }
 
 impl Passing<'_> {
     async fn run(&self) -> Result<Reply, Error> {
-        if self.call.known() == Some(RequestMethod::ListTasks) {
-            return Err(RpcError::method_not_found(&self.call.method).into());
+        match tasks::may_concern(self.call) {
+            true => Box::pin(tasks::run(self)).await,
+            false => self.run_as(Mode::Same).await,
         }
-        let mut extras = self.extras();
+    }
+
+    pub(crate) async fn run_as(&self, mode: Mode) -> Result<Reply, Error> {
+        let mut extras = self.extras(mode);
         let ticket = self.ticket().await?;
         let mut open = match self.parked(ticket.as_deref()) {
             Some(open) => open,
@@ -142,10 +148,14 @@ impl Passing<'_> {
             let members = Params::from_text(answer.clone()).ok();
             let (asks, state) = match client.outcome_of(answer, members.as_ref(), |kind| known.has_result(kind))? {
                 Outcome::Complete(text) => {
-                    return Ok(result::reply(client.revision(), self.call, &text, members.as_ref()));
+                    if let Some(begun) = self.begun(mode, &open.upstream, members.as_ref())? {
+                        return Ok(begun);
+                    }
+                    return Ok(result::reply(client, self.call, &text, members.as_ref()));
                 }
                 Outcome::InputRequired { asks, state } => (asks, state),
-                Outcome::Extension { kind, result } if is_passed_on(client, self.call) => {
+                Outcome::Extension { kind, result } if self.accepts(mode, client, &kind) => {
+                    self.note_task(&kind, &result);
                     return Ok(Reply::Extension { kind: kind.into(), done: ResultBody::uncached_json(&result) });
                 }
                 Outcome::Extension { kind, .. } => {
@@ -170,20 +180,73 @@ impl Passing<'_> {
         Err(Error::new(ErrorKind::Protocol, format!("the server still requires input after {ROUNDS} rounds: {keys}")))
     }
 
-    fn extras(&self) -> RequestOptions {
+    /// The reply to a call that became a task of 2025-11-25, where the caller has another kind of tasks.
+    fn begun(&self, mode: Mode, upstream: &Arc<Upstream>, result: Option<&Params>) -> Result<Option<Reply>, Error> {
+        match (mode, result) {
+            (Mode::Core, Some(result)) => tasks::begun(self, upstream, result),
+            (Mode::Same, Some(result)) if self.call.revision.has_core_tasks() && self.call.params.has("task") => {
+                let task = result.get("task").and_then(|task| Params::from_text(task).ok());
+                task.iter().for_each(|task| self.note_owner(task));
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether the caller accepts a result of a type that an extension adds.
+    fn accepts(&self, mode: Mode, client: &Client, kind: &str) -> bool {
+        let is_passed_on = is_passed_on(client, self.call);
+        if kind != tasks::KIND {
+            return is_passed_on;
+        }
+        let declares = || is_passed_on && self.call.peer.extension(TASKS_EXTENSION).is_some();
+        self.call.known() == Some(RequestMethod::CallTool) && (mode == Mode::Extension || declares())
+    }
+
+    fn note_task(&self, kind: &str, result: &JsonText) {
+        if kind == tasks::KIND
+            && let Ok(task) = Params::from_text(result.clone())
+        {
+            self.note_owner(&task);
+        }
+    }
+
+    /// Notes whose task it is.
+    fn note_owner(&self, task: &Params) {
+        if let Ok(Some(id)) = task.read_str("taskId") {
+            let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
+            self.pool.tasks.note(&id, principal, None, None);
+        }
+    }
+
+    pub(crate) fn extras(&self, mode: Mode) -> RequestOptions {
         let mut extras = RequestOptions::default();
         extras.progress = self.call.outbox.wants_progress();
         // In a session they were declared when it was opened.
         if let Ok(lead) = self.pool.lead()
             && !lead.has_sessions()
         {
-            extras.capabilities = Some(lead.lent(&self.call.peer, !self.call.revision.has_sessions()));
+            let lends = match mode {
+                Mode::Extension if self.call.revision.has_sessions() => Lends::Tasks,
+                _ if self.call.revision.has_sessions() => Lends::Nothing,
+                _ => Lends::Extensions,
+            };
+            extras.capabilities = Some(lead.lent(&self.call.peer, lends));
         }
         extras
     }
 
     fn send(&self, client: &Client, extras: &RequestOptions) -> Result<Exchange, Error> {
-        let (method, params) = (&self.call.method, &self.call.params);
+        self.send_as(client, &self.call.method, &self.call.params, extras)
+    }
+
+    pub(crate) fn send_as(
+        &self,
+        client: &Client,
+        method: &str,
+        params: &Params,
+        extras: &RequestOptions,
+    ) -> Result<Exchange, Error> {
         match self.pool.options.extensions.method(&client.server().capabilities, method) {
             Some(known) if !client.revision().has_method(method) => {
                 client.forward_extension(known.name, known.named_by, params, extras)
@@ -285,7 +348,7 @@ impl Passing<'_> {
         }
     }
 
-    fn owner(&self) -> Owner {
+    pub(crate) fn owner(&self) -> Owner {
         Owner::of(self.call, self.hooks, self.pool.options.isolation)
     }
 
@@ -299,7 +362,7 @@ impl Passing<'_> {
         Ok(Reply::InputRequired { asks, state })
     }
 
-    async fn ask(&self, key: &str, question: &InputRequest) -> Result<JsonText, RpcError> {
+    pub(crate) async fn ask(&self, key: &str, question: &InputRequest) -> Result<JsonText, RpcError> {
         let ask = match self.hooks {
             Some(hooks) => Ask::of(&hooks.input_request(self.call, question.clone()).await?)?,
             None => Ask::of(question)?,

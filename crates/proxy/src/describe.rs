@@ -6,7 +6,7 @@ use couplet_client::Client;
 use couplet_core::Description;
 use couplet_types::{Implementation, RawJson, ServerCapabilities};
 
-use crate::extensions::Extensions;
+use crate::{TaskForms, extensions::Extensions};
 
 /// The connected server, or the last one.
 pub(crate) struct About {
@@ -38,8 +38,6 @@ impl About {
 
 /// The server's description, as far as a proxy can serve it. The proxy itself notifies that all lists changed when the
 /// connection is lost or restored.
-///
-/// `tasks/list` is not served: to the server all callers of the proxy are one, and each would see the tasks of others.
 fn describe(client: &Client, extensions: &Extensions) -> Description {
     let server = client.server();
     let mut can = ServerCapabilities::default();
@@ -49,15 +47,14 @@ fn describe(client: &Client, extensions: &Extensions) -> Description {
     can.logging.clone_from(&server.capabilities.logging);
     can.experimental.clone_from(&server.capabilities.experimental);
     can.extensions.clone_from(&server.capabilities.extensions);
-    can.tasks = server.capabilities.tasks.clone().map(|mut tasks| {
-        tasks.list = None;
-        tasks
-    });
+    can.tasks.clone_from(&server.capabilities.tasks);
+    TaskForms::declare(&mut can, client.revision());
     // In the oldest revision there is no such capability.
     can.completions = client.serves("completion/complete").then(RawJson::empty_object);
     let info = server.info.clone().unwrap_or_else(|| Implementation::new("proxy", env!("CARGO_PKG_VERSION")));
+    let extensions = extensions.of(&can);
     let mut about = Description::new(info, can);
     about.instructions.clone_from(&server.instructions);
-    about.extensions = extensions.of(&server.capabilities);
+    about.extensions = extensions;
     about
 }

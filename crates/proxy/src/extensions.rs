@@ -3,8 +3,10 @@
 use std::{collections::BTreeSet, sync::Mutex};
 
 use couplet_core::{ExtensionMethod, ExtensionSpec, Project, Revision, sync::lock};
-use couplet_types::{Map, RawJson, SKILLS_EXTENSION, ServerCapabilities, TASKS_EXTENSION};
+use couplet_types::{Map, RawJson, SKILLS_EXTENSION, ServerCapabilities};
 use serde::Serialize;
+
+use crate::TaskForms;
 
 /// The methods and result types of the known extensions. Of others only the settings are forwarded.
 #[derive(Clone, Debug)]
@@ -19,17 +21,10 @@ pub(crate) struct Known {
 
 impl Default for Extensions {
     fn default() -> Self {
-        let about_a_task = |name: &str| ExtensionMethod::new(name).named_by("taskId");
-        let mut tasks = ExtensionSpec::new(TASKS_EXTENSION)
-            .method(about_a_task("tasks/get"))
-            .method(about_a_task("tasks/update"))
-            .method(about_a_task("tasks/cancel"))
-            .result_type("task");
-        tasks.stateless = true;
         let skills = ["skills/list", "skills/get", "resources/directory/read"].into_iter();
         let skills =
             skills.fold(ExtensionSpec::new(SKILLS_EXTENSION), |all, name| all.method(ExtensionMethod::new(name)));
-        Self(vec![tasks, skills])
+        Self(vec![TaskForms::extension(), skills])
     }
 }
 

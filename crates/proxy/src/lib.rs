@@ -29,9 +29,18 @@ mod result;
 mod session;
 mod subscribed;
 mod supervise;
+mod tasks;
 mod upstream;
 
 pub use builder::ProxyBuilder;
 pub use hooks::Hooks;
 pub use proxy::Proxy;
 pub use session::Isolation;
+pub use tasks::TaskForms;
+
+/// A name that cannot be guessed; `None` without randomness.
+fn random() -> Option<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -15,7 +15,7 @@ use std::{
 use couplet_core::sync::lock;
 use tokio::task::AbortHandle;
 
-use crate::call::Open;
+use crate::{call::Open, random};
 
 pub(crate) struct Parked {
     calls: Arc<Mutex<VecDeque<Entry>>>,
@@ -99,10 +99,4 @@ fn take(calls: &Calls, is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
     let mut calls = lock(calls);
     let at = calls.iter().position(is_it)?;
     calls.remove(at)
-}
-
-fn random() -> Option<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -25,6 +25,7 @@ use crate::{
     parked::Parked,
     session::Owner,
     subscribed::Subscribed,
+    tasks::Tasks,
     upstream::{Dialer, Upstream},
 };
 
@@ -37,6 +38,7 @@ pub(crate) struct Pool {
     asks: Arc<AtomicBool>,
     pub(crate) parked: Parked,
     pub(crate) subscribed: Subscribed,
+    pub(crate) tasks: Arc<Tasks>,
 }
 
 #[derive(Default)]
@@ -80,7 +82,8 @@ impl Pool {
 
     pub(crate) fn new(client: ClientBuilder, target: Box<dyn Connect>, hub: Hub, options: Options) -> Arc<Self> {
         let asks = Arc::new(AtomicBool::new(false));
-        let dialer = Dialer::new(client, target, asks.clone(), options.answer);
+        let tasks = Arc::<Tasks>::default();
+        let dialer = Dialer::new(client, target, asks.clone(), tasks.clone(), options.answer);
         let parked = Parked::new(options.connections.saturating_sub(1).max(1), options.answer);
         Arc::new(Self {
             dialer,
@@ -91,6 +94,7 @@ impl Pool {
             asks,
             parked,
             subscribed: Subscribed::new(),
+            tasks,
         })
     }
 
@@ -229,7 +233,7 @@ impl Pool {
         }
         let may_dial = state.alone.is_none_or(|until| until <= Instant::now());
         let has_room = state.slots.len() + state.opening.len() < self.options.connections;
-        match state.longest_idle() {
+        match state.longest_idle(&self.tasks) {
             Some(slot) if may_dial && (slot.owner.is_gone() || !has_room) => {
                 slot.leaving = true;
                 let id = slot.id;
@@ -288,11 +292,16 @@ impl Pool {
     /// Forwards list changes of a connection, and removes it when it ends.
     fn watch(self: &Arc<Self>, id: u64, upstream: &Arc<Upstream>) {
         let (pool, hub, mut notices) = (Arc::downgrade(self), self.hub.clone(), upstream.client.notifications());
-        let (asking, revision) = (upstream.asking.clone(), upstream.client.revision());
+        let (asking, revision, tasks) = (upstream.asking.clone(), upstream.client.revision(), self.tasks.clone());
         tokio::spawn(async move {
             while let Some(notice) = notices.next().await {
                 match (list_change(&notice.method), asking.session()) {
-                    (Some(change), _) => hub.send(change),
+                    (Some(change), _) => {
+                        if change == Change::Tools {
+                            tasks.supports.clear();
+                        }
+                        hub.send(change);
+                    }
                     (None, Some(session)) => session.notify(revision, &notice.method, &notice.params).await,
                     (None, None) => {}
                 }
@@ -331,12 +340,14 @@ impl Pool {
         muted.into_iter().for_each(|id| self.remove(id));
     }
 
-    /// Closes connections of ended sessions, and those that were unused for the idle timeout. The first one stays.
+    /// Closes connections of ended sessions, and those that were unused for the idle timeout. The first one stays, and
+    /// those with tasks.
     pub(crate) fn close_idle(&self) {
         let idle: Vec<_> = {
             let state = self.lock();
             let rest = state.slots.iter().skip(1).filter(|slot| slot.running == 0);
             let over = rest.filter(|slot| slot.owner.is_gone() || slot.used.elapsed() >= self.options.idle);
+            let over = over.filter(|slot| !self.tasks.run_on(&slot.upstream));
             over.map(|slot| slot.id).collect()
         };
         idle.into_iter().for_each(|id| self.remove(id));
@@ -371,10 +382,10 @@ impl State {
         Error::unsent(ErrorKind::Closed, format!("`{name}` is restarting and cannot be reached; retry later{why}"))
     }
 
-    /// The idle slot to reassign: of an ended session, or else the least recently used.
-    fn longest_idle(&mut self) -> Option<&mut Slot> {
+    /// The idle slot to reassign: of an ended session, or else the least recently used, if possible one without tasks.
+    fn longest_idle(&mut self, tasks: &Tasks) -> Option<&mut Slot> {
         let idle = self.slots.iter_mut().filter(|slot| slot.running == 0 && !slot.leaving);
-        idle.min_by_key(|slot| (!slot.owner.is_gone(), slot.used))
+        idle.min_by_key(|slot| (!slot.owner.is_gone(), tasks.run_on(&slot.upstream), slot.used))
     }
 }
 

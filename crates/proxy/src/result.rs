@@ -1,16 +1,19 @@
 //! Results in the revision of the caller.
 
+use couplet_client::Client;
 use couplet_core::{Call, JsonText, Method, Project, Reply, ResultBody, Revision, message::Params};
 use couplet_types::{
-    CallTool, Complete, GetPrompt, HasMeta, ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
-    Request, RequestMethod, RpcError, from_json,
+    CallTool, Complete, GetPrompt, HasMeta, ListPrompts, ListResourceTemplates, ListResources, ListTools,
+    ListToolsResult, ReadResource, Request, RequestMethod, RpcError, from_json,
 };
+
+use crate::TaskForms;
 
 /// The reply with a result of the server, verbatim if it is the same in both revisions. `members` are those of the result,
 /// if it is an object.
-pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText, members: Option<&Params>) -> Reply {
+pub(crate) fn reply(client: &Client, call: &Call, text: &JsonText, members: Option<&Params>) -> Reply {
     use RequestMethod as M;
-    let to = call.revision;
+    let (server, to) = (client.revision(), call.revision);
     let Some(method) = call.known() else { return Reply::Complete(of_extension(&call.method, text)) };
     let verbatim = |method| verbatim(method, text, members);
     let is_same = method == M::CallTool && members.is_some_and(|members| to.relays_tool_result(members));
@@ -19,7 +22,7 @@ pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText, members: Opt
     }
     let done = match method {
         M::CallTool => again::<CallTool>(to, text),
-        M::ListTools => again::<ListTools>(to, text),
+        M::ListTools => tools(client, to, text),
         M::ReadResource => again::<ReadResource>(to, text),
         M::ListResources => again::<ListResources>(to, text),
         M::ListResourceTemplates => again::<ListResourceTemplates>(to, text),
@@ -41,6 +44,16 @@ pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText, members: Opt
     )
 }
 
+/// A list of tools, with what the caller's revision says about tasks.
+fn tools(client: &Client, to: Revision, text: &JsonText) -> Result<ResultBody, String> {
+    if !to.has_core_tasks() || !TaskForms::are_extension(&client.server().capabilities, client.revision()) {
+        return again::<ListTools>(to, text);
+    }
+    let mut list: ListToolsResult = from_json(text.as_str()).map_err(|e| e.to_string())?;
+    list.tools.iter_mut().for_each(TaskForms::list);
+    Ok(to.encode(list))
+}
+
 /// The result of an extension's method, verbatim. Those of skills are cacheable, also if the server has a revision
 /// without caching.
 fn of_extension(method: &str, text: &JsonText) -> ResultBody {
@@ -60,7 +73,7 @@ fn verbatim(method: RequestMethod, text: &JsonText, members: Option<&Params>) ->
 }
 
 /// Parses a result and serializes it for another revision.
-fn again<R: Request>(to: Revision, text: &JsonText) -> Result<ResultBody, String>
+pub(crate) fn again<R: Request>(to: Revision, text: &JsonText) -> Result<ResultBody, String>
 where
     R::Result: Project + HasMeta,
 {

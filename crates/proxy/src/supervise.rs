@@ -41,6 +41,7 @@ impl Supervisor {
                 }
             };
             self.about.set(&lead.client);
+            self.pool.tasks.supports.clear();
             // Lists come from a new connection now, or from another one, whose session may differ.
             self.announce();
         }

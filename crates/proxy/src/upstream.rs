@@ -7,10 +7,10 @@ use std::{
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{Connect, Error, Peer, sync::lock};
-use couplet_types::{ClientCapabilities, LoggingLevel, ServerCapabilities};
+use couplet_types::{ClientCapabilities, LoggingLevel, Map, RawJson, ServerCapabilities, TASKS_EXTENSION};
 use tokio::sync::{Mutex, Notify};
 
-use crate::{asking::Asking, extensions::common};
+use crate::{asking::Asking, extensions::common, tasks::Tasks};
 
 /// A connection to the server. It is closed when its last handle is dropped.
 pub(crate) struct Upstream {
@@ -22,19 +22,30 @@ pub(crate) struct Upstream {
     pub(crate) retired: Notify,
 }
 
+/// The extensions that are declared for a caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lends {
+    /// None: the caller has a session, where extensions are declared once.
+    Nothing,
+    /// Those of the caller that the server has, too.
+    Extensions,
+    /// That for tasks: the caller has requested one.
+    Tasks,
+}
+
 struct Lent {
     caller: Arc<Peer>,
-    with_extensions: bool,
+    lends: Lends,
     capabilities: Arc<ClientCapabilities>,
 }
 
 impl Upstream {
     /// The capabilities to declare for a caller.
-    pub(crate) fn lent(&self, caller: &Arc<Peer>, with_extensions: bool) -> Arc<ClientCapabilities> {
+    pub(crate) fn lent(&self, caller: &Arc<Peer>, lends: Lends) -> Arc<ClientCapabilities> {
         let mut lent = lock(&self.lent);
         if let Some(known) = &*lent
             && Arc::ptr_eq(&known.caller, caller)
-            && known.with_extensions == with_extensions
+            && known.lends == lends
         {
             return known.capabilities.clone();
         }
@@ -42,10 +53,14 @@ impl Upstream {
         // Task-augmented requests of the server cannot be forwarded.
         capabilities.tasks = None;
         // Only extensions that the server has, too, and only where both sides declare them with each request.
-        let theirs = capabilities.extensions.take().filter(|_| with_extensions);
-        capabilities.extensions = common(theirs.as_ref(), self.capabilities());
+        let theirs = capabilities.extensions.take();
+        capabilities.extensions = match lends {
+            Lends::Nothing => None,
+            Lends::Extensions => common(theirs.as_ref(), self.capabilities()),
+            Lends::Tasks => Some(Map::from_iter([(TASKS_EXTENSION, RawJson::empty_object())])),
+        };
         let capabilities = Arc::new(capabilities);
-        *lent = Some(Lent { caller: caller.clone(), with_extensions, capabilities: capabilities.clone() });
+        *lent = Some(Lent { caller: caller.clone(), lends, capabilities: capabilities.clone() });
         capabilities
     }
 
@@ -63,6 +78,7 @@ pub(crate) struct Dialer {
     client: ClientBuilder,
     target: Mutex<Box<dyn Connect>>,
     asks: Arc<AtomicBool>,
+    tasks: Arc<Tasks>,
     timeout: Duration,
 }
 
@@ -71,13 +87,14 @@ impl Dialer {
         client: ClientBuilder,
         target: Box<dyn Connect>,
         asks: Arc<AtomicBool>,
+        tasks: Arc<Tasks>,
         timeout: Duration,
     ) -> Self {
-        Self { client, target: Mutex::new(target), asks, timeout }
+        Self { client, target: Mutex::new(target), asks, tasks, timeout }
     }
 
     pub(crate) async fn dial(&self) -> Result<Arc<Upstream>, Error> {
-        let asking = Arc::new(Asking::new(self.asks.clone(), self.timeout));
+        let asking = Arc::new(Asking::new(self.asks.clone(), self.tasks.clone(), self.timeout));
         let (questions, lines) = (asking.clone(), asking.clone());
         let client = self
             .client

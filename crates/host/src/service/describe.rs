@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use couplet_core::{Description, ExtensionSpec};
+use couplet_proxy::TaskForms;
 use couplet_types::{
     Implementation, Map, PromptsCapability, RawJson, ResourcesCapability, ServerCapabilities, TASKS_EXTENSION,
     ToolsCapability,
@@ -33,7 +34,7 @@ pub(crate) fn describe(view: &ViewInner, snapshot: &Snapshot) -> Description {
     let info: Implementation = snapshot.info.clone();
     let mut about = Description::new(info, capabilities(snapshot));
     about.instructions = instructions(view, snapshot);
-    about.extensions = extensions(snapshot);
+    about.extensions = extensions(&about.capabilities);
     about
 }
 
@@ -53,20 +54,22 @@ fn capabilities(snapshot: &Snapshot) -> ServerCapabilities {
     }
     can.logging = Some(RawJson::empty_object());
     can.completions = Some(RawJson::empty_object());
-    can.tasks = all().find_map(|can| can.tasks.clone()).map(|mut tasks| {
-        // To a server all callers of the host are one.
-        tasks.list = None;
-        tasks
+    let with_tasks = snapshot.members.iter().find_map(|member| {
+        let mut own = ServerCapabilities::clone(member.catalog.capabilities());
+        TaskForms::declare(&mut own, member.catalog.revision()?);
+        let settings = own.extensions.as_ref()?.get(TASKS_EXTENSION)?.clone();
+        own.tasks.is_some().then_some((own.tasks, settings))
     });
-    let tasks = all().find_map(|can| can.extensions.as_ref()?.get(TASKS_EXTENSION).cloned());
-    can.extensions = tasks.map(|settings| Map::from_iter([(TASKS_EXTENSION, settings)]));
+    if let Some((tasks, settings)) = with_tasks {
+        can.tasks = tasks;
+        can.extensions = Some(Map::from_iter([(TASKS_EXTENSION, settings)]));
+    }
     can
 }
 
-fn extensions(snapshot: &Snapshot) -> Vec<ExtensionSpec> {
-    let running = snapshot.members.iter().filter_map(|member| member.upstream.running());
-    let known = running.flat_map(|proxy| couplet_core::Service::describe(&proxy).extensions.clone());
-    known.filter(|extension| extension.id == TASKS_EXTENSION).take(1).collect()
+fn extensions(can: &ServerCapabilities) -> Vec<ExtensionSpec> {
+    let has_tasks = can.extensions.as_ref().is_some_and(|all| all.contains_key(TASKS_EXTENSION));
+    has_tasks.then(TaskForms::extension).into_iter().collect()
 }
 
 /// The instructions of each server under its id, so that no server can speak for another one.

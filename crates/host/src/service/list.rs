@@ -5,13 +5,14 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
-use couplet_core::{Call, JsonText, Reply, ResultBody, Revision, sync::lock};
-use couplet_types::{ProtocolVersion, RpcError};
+use couplet_core::{Call, JsonText, Reply, ResultBody, Revision, message::Params, sync::lock};
+use couplet_proxy::TaskForms;
+use couplet_types::{ProtocolVersion, RawJson, RpcError, Tool};
 
 use crate::{
     names::Kind,
     policy::Door,
-    service::{View, snapshot::Snapshot},
+    service::{View, item::ViewItem, snapshot::Snapshot},
 };
 
 /// The most items of a page.
@@ -126,13 +127,31 @@ impl Snapshot {
             if !self.rules.shows(&self.profile, self, item, Some(call), Door::List) {
                 continue;
             }
-            if let Some(text) = item.exposed(name, revision) {
+            if let Some(text) = item.exposed(name, revision).map(|text| self.with_tasks(item, text, revision)) {
                 items.push((Key { member, position, name: name.into() }, text));
             }
         }
         let length = page(&items);
         let first = body(kind, &items[..length], None);
         ViewList { items, first, length }
+    }
+
+    /// A definition with what the caller's revision says about tasks.
+    fn with_tasks(&self, item: &ViewItem, text: JsonText, revision: Revision) -> JsonText {
+        let catalog = &self.members[item.member].catalog;
+        let is_extension =
+            || catalog.revision().is_some_and(|server| TaskForms::are_extension(catalog.capabilities(), server));
+        if item.kind != Kind::Tool || !revision.has_core_tasks() || !is_extension() {
+            return text;
+        }
+        let listed = || {
+            let mut tool: Tool = text.parse().ok()?;
+            TaskForms::list(&mut tool);
+            let execution = RawJson::new(&tool.execution?).ok()?;
+            let members = Params::from_text(text.clone()).ok()?.with("execution", &JsonText::from(&execution)).ok()?;
+            Some(members.text().clone())
+        };
+        listed().unwrap_or(text)
     }
 }
 

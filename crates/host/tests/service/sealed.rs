@@ -93,43 +93,51 @@ async fn s12_request_state_belongs_to_its_caller() {
     }
 }
 
-/// Tasks work through the host in both forms, and a task of one principal does not exist for another.
+/// Tasks work through the host in both forms, also from one to the other, and a task of one principal does not exist for
+/// another.
 #[tokio::test]
 async fn s12_a_task_belongs_to_its_caller() {
-    for version in [SESSIONS, STATELESS] {
-        in_time(version, async {
+    for (near, far) in [(SESSIONS, SESSIONS), (SESSIONS, STATELESS), (STATELESS, SESSIONS), (STATELESS, STATELESS)] {
+        in_time(near, async {
             let server = |name: &'static str| {
                 Server::new(name, "1")
-                    .versions([version])
-                    .extension(Tasks::in_memory())
+                    .versions([far])
+                    .extension(Tasks::in_memory().poll_interval(std::time::Duration::from_millis(10)))
                     .tool(tool("job", move || async move { name }).task(Task::optional()))
                     .tool(tool("asks", asks).task(Task::optional()))
+                    .tool(tool("plain", move || async move { name }))
                     .build()
             };
             let host = Host::builder().server("one", server("one")).server("two", server("two")).build();
             host.ready(std::time::Duration::from_secs(10)).await;
             let client = |principal| {
                 let client = Client::new("near", "1")
-                    .versions([version])
+                    .versions([near])
                     .extension(ClientTasks::new())
-                    .on_elicit(|ask| async move { ask.accept(json!({ "yes": true })) });
+                    .on_elicit(|ask| async move { ask.accept(json!({ "yes": ask.message() == "two: sure?" })) });
                 connect(client, authenticated(principal, host.service()))
             };
             let (ann, bob) = (client("ann").await, client("bob").await);
-            for name in ["one", "two"] {
-                let called = ann.call_task(format!("{name}__job"), ()).await.unwrap();
-                let Called::Task(task) = called else { panic!("{version}: no task") };
+            // A caller of 2025-11-25 has a task of every tool; a server with the extension decides.
+            let held = if (near, far) == (SESSIONS, STATELESS) { "plain" } else { "job" };
+            for (name, tool) in [("one", "job"), ("two", "job"), ("two", held)] {
+                let called = ann.call_task(format!("{name}__{tool}"), ()).await.unwrap();
+                let Called::Task(task) = called else { panic!("{near} over {far}: no task") };
                 let id = task.id().to_owned();
-                assert_eq!(task.wait().await.unwrap().text(), name, "{version}");
+                assert_eq!(task.wait().await.unwrap().text(), name, "{near} over {far}");
                 let mine = ann.task(&id).state().await;
-                assert!(mine.is_ok(), "{version}: {mine:?}");
+                assert!(mine.is_ok(), "{near} over {far}: {mine:?}");
                 let theirs = bob.task(&id).state().await.unwrap_err();
                 let nothing = bob.task("nothing").state().await.unwrap_err();
-                assert_eq!(theirs.rpc(), nothing.rpc(), "{version}");
-                assert!(theirs.rpc().is_some(), "{version}: {theirs}");
+                assert_eq!(theirs.rpc(), nothing.rpc(), "{near} over {far}");
+                assert!(theirs.rpc().is_some(), "{near} over {far}: {theirs}");
             }
-            let asked = ann.call_task("two__asks", ()).await.unwrap();
-            assert_eq!(asked.wait().await.unwrap().text(), "true", "{version}");
+            let Called::Task(asked) = ann.call_task("two__asks", ()).await.unwrap() else { panic!("no task") };
+            let cancelled = ann.call_task("one__asks", ()).await.unwrap();
+            assert_eq!(asked.wait().await.unwrap().text(), "true", "{near} over {far}");
+            let Called::Task(cancelled) = cancelled else { panic!("no task") };
+            cancelled.cancel().await.unwrap();
+            assert!(cancelled.wait().await.is_err(), "{near} over {far}");
         })
         .await;
     }

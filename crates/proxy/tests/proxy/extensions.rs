@@ -1,53 +1,14 @@
-//! Tasks and other extensions of the server, used through the proxy.
+//! Extensions of the server, used through the proxy. Tasks are in `tasks.rs`.
 
 use couplet_client::{Client, Extension as ClientExtension};
 use couplet_core::{ExtensionMethod, ExtensionSpec, Reply, ResultBody};
 use couplet_proxy::Proxy;
-use couplet_server::{Ctx, Extension, Server, ToolError, tool};
-use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskTool, Tasks};
-use couplet_types::{ListTasks, ListTasksParams, Meta, ProtocolVersion, Request};
-use schemars::JsonSchema;
+use couplet_server::{Extension, Server, tool};
+use couplet_types::{Meta, ProtocolVersion, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::kit::{SESSIONS, STATELESS};
-
-#[derive(Deserialize, JsonSchema)]
-struct Name {
-    name: String,
-}
-
-async fn job(ctx: Ctx) -> Result<String, ToolError> {
-    Ok(ctx.elicit::<Name>("name", "who are you?").await?.accepted()?.name)
-}
-
-/// A task begins, asks and ends behind the proxy, where both sides have the same kind of tasks; elsewhere the caller waits.
-#[tokio::test]
-async fn attack_10_tasks_go_through() {
-    for near in [SESSIONS, STATELESS] {
-        for far in [SESSIONS, STATELESS] {
-            let server = Server::new("far", "1")
-                .versions([far])
-                .extension(Tasks::in_memory().list())
-                .tool(tool("job", job).task(Task::optional()))
-                .build();
-            let proxy = Proxy::connect(Client::new("proxy", "1"), server).await.unwrap();
-            let client = Client::new("near", "1")
-                .versions([near])
-                .extension(ClientTasks::new())
-                .on_elicit(|ask| async move { ask.accept(json!({ "name": "Ada" })) })
-                .connect(proxy.service())
-                .await
-                .unwrap();
-            let called = client.call_task("job", ()).await.unwrap();
-            assert_eq!(matches!(called, Called::Task(_)), near == far, "{near} over {far}");
-            assert_eq!(called.wait().await.unwrap().text(), "Ada", "{near} over {far}");
-            // To the server all callers are one, so none may see the list.
-            let list = client.request::<ListTasks>(ListTasksParams::new()).await;
-            assert!(list.is_err(), "{near} over {far}");
-        }
-    }
-}
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Zone {

@@ -10,6 +10,7 @@ mod remote;
 mod replicas;
 mod subscribing;
 mod table;
+mod tasks;
 mod turns;
 mod verbatim;
 

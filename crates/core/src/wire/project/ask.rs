@@ -26,7 +26,10 @@ pub enum Ask {
 
 impl Ask {
     /// Encodes the request for a client with these capabilities.
-    pub(crate) fn render(self, revision: Revision, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
+    ///
+    /// # Errors
+    /// If the client lacks the capability, or the request is not valid.
+    pub fn render(self, revision: Revision, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
         match self {
             Self::Elicit(params) => elicit(*params, revision, can),
             Self::Sample(params) => sample(*params, revision, can),

@@ -1,0 +1,112 @@
+//! Results of calls that the server did not run as tasks.
+//!
+//! A caller of 2025-11-25 that requests a task gets one, whatever a server with the extension decides. If the server
+//! responds with the result, the result is held here as a task that has ended, for a limited time.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use couplet_core::{JsonText, clock, sync::lock};
+use couplet_types::{RawJson, RpcError, Task, TaskStatus};
+use tokio::time::Instant;
+
+use crate::random;
+
+/// The limits of all results that are held.
+const MOST: usize = 256;
+const BYTES: usize = 16 << 20;
+
+/// The maximum time for which a result is held.
+const TTL: Duration = Duration::from_secs(300);
+
+/// The prefix of ids, which no task of a server is likely to have.
+const PREFIX: &str = "dev.couplet.held.";
+
+#[derive(Default)]
+pub(crate) struct Held(Mutex<VecDeque<Entry>>);
+
+#[derive(Clone)]
+struct Entry {
+    task: Task,
+    principal: Option<Arc<str>>,
+    result: JsonText,
+    until: Instant,
+}
+
+impl Held {
+    /// Whether an id is one of a held result, here or at a replica.
+    pub(crate) fn is_held(id: &str) -> bool {
+        id.starts_with(PREFIX)
+    }
+
+    /// Holds a result, and returns its task. The oldest results give way.
+    pub(crate) fn put(
+        &self,
+        principal: Option<Arc<str>>,
+        result: JsonText,
+        is_error: bool,
+        ttl: Option<u64>,
+    ) -> Result<Task, RpcError> {
+        let id = random().ok_or_else(|| RpcError::internal("the system has no source of randomness"))?;
+        let ttl = ttl.map_or(TTL, Duration::from_millis).min(TTL);
+        let status = if is_error { TaskStatus::Failed } else { TaskStatus::Completed };
+        let task = Task::new(format!("{PREFIX}{id}"), status, clock::iso(clock::unix_millis()))
+            .ttl(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+        let now = Instant::now();
+        let entry = Entry { task: task.clone(), principal, result: result.detached(), until: now + ttl };
+        let mut held = lock(&self.0);
+        held.retain(|entry| entry.until > now);
+        held.push_back(entry);
+        let size = |held: &VecDeque<Entry>| held.iter().map(|entry| entry.result.as_bytes().len()).sum::<usize>();
+        while held.len() > 1 && (held.len() > MOST || size(&held) > BYTES) {
+            held.pop_front();
+        }
+        Ok(task)
+    }
+
+    /// The task and its result, if it is one of this principal.
+    pub(crate) fn get(&self, principal: Option<&str>, id: &str) -> Option<(Task, RawJson)> {
+        let held = lock(&self.0);
+        let is_it = |entry: &&Entry| {
+            entry.task.task_id == id && entry.principal.as_deref() == principal && entry.until > Instant::now()
+        };
+        held.iter().find(is_it).map(|entry| (entry.task.clone(), entry.result.to_raw()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(bytes: usize) -> JsonText {
+        JsonText::new(format!(r#"{{"content":"{}"}}"#, "x".repeat(bytes))).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn results_are_held_for_their_principal_and_a_time() {
+        let held = Held::default();
+        let task = held.put(Some("ann".into()), result(1), false, Some(60_000)).unwrap();
+        assert!(Held::is_held(&task.task_id));
+        assert!(held.get(Some("ann"), &task.task_id).is_some());
+        assert!(held.get(Some("bob"), &task.task_id).is_none());
+        assert!(held.get(None, &task.task_id).is_none());
+        tokio::time::sleep(Duration::from_secs(61)).await;
+        assert!(held.get(Some("ann"), &task.task_id).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_results_give_way() {
+        let held = Held::default();
+        let first = held.put(None, result(1), false, None).unwrap();
+        for _ in 0..MOST {
+            held.put(None, result(1), false, None).unwrap();
+        }
+        assert!(held.get(None, &first.task_id).is_none());
+        let large = held.put(None, result(BYTES), true, None).unwrap();
+        assert_eq!(lock(&held.0).len(), 1);
+        assert_eq!(held.get(None, &large.task_id).unwrap().0.status, TaskStatus::Failed);
+    }
+}
