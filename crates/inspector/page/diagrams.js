@@ -22,9 +22,13 @@ class Diagram {
 		this.space = div("diagram-space", this.svg);
 		this.element = h("div", { class: "diagram-box", tabIndex: 0, role: "group", "aria-label": label }, this.space);
 		this.atEnd = true;
+		/** How far it was scrolled: an element that leaves the page loses its place. */
+		this.top = 0;
 		const draw = perFrame(() => this.paint());
 		this.element.addEventListener("scroll", () => {
 			const { scrollTop, clientHeight, scrollHeight } = this.element;
+			if (!clientHeight) return;
+			this.top = scrollTop;
 			this.atEnd = scrollTop + clientHeight >= scrollHeight - 4;
 			draw();
 		}, { passive: true });
@@ -52,6 +56,13 @@ class Diagram {
 		this.space.style.minWidth = `${this.least}px`;
 		this.space.style.height = `${HEAD + entries.length * this.rowHeight}px`;
 		if (this.atEnd) this.element.scrollTop = this.element.scrollHeight;
+		this.paint();
+	}
+
+	/** Goes to where it was before it left the page. */
+	restore() {
+		if (this.atEnd) return;
+		this.element.scrollTop = this.top;
 		this.paint();
 	}
 

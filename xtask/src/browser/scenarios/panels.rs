@@ -44,7 +44,25 @@ pub(super) fn all(stage: &Stage) -> Result<Outcome, Failure> {
         page.eval(&format!("document.querySelector('.timeline [data-mode={view}]').click()"))?;
         page.until(&format!("document.querySelector({})", json!(drawn)))?;
     }
-    Ok(Outcome::Passed)
+    stays(stage)
+}
+
+/// The place in the list of the timeline is the same after another view.
+fn stays(stage: &Stage) -> Result<Outcome, Failure> {
+    let page = &stage.page;
+    let list = "document.querySelector('.timeline .vlist')";
+    let top = page.until(&format!(
+        "(async () => {{ const list = {list}; if (list.scrollHeight < list.clientHeight + 100) return null; \
+         list.scrollTop = 33; await new Promise((done) => list.addEventListener('scroll', done, {{ once: true }})); \
+         return list.scrollTop; }})()"
+    ))?;
+    for view in ["sequence", "list"] {
+        page.eval(&format!("document.querySelector('.timeline [data-mode={view}]').click()"))?;
+    }
+    match page.eval(&format!("{list}.scrollTop"))? {
+        now if now == top => Ok(Outcome::Passed),
+        now => Err(format!("the timeline was scrolled to {top}, and is at {now} after another view")),
+    }
 }
 
 pub(super) fn reloads(stage: &Stage) -> Result<Outcome, Failure> {
