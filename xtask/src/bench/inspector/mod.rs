@@ -25,13 +25,21 @@ use crate::{
 /// The number of calls after which processor time and memory are taken again.
 const CALLS: usize = 20;
 
-/// Processor time and memory until a moment: of the inspector, and of the process that draws its page.
+/// Processor time and memory until a moment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     cpu_ms: f64,
     mb: f64,
-    page_cpu_ms: f64,
-    page_mb: f64,
+}
+
+/// What an inspector has cost until a moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Costs {
+    all: Cost,
+    /// Without the process that was started, which is `npx` for one of them.
+    below: Cost,
+    /// The process that draws its page.
+    page: Cost,
 }
 
 /// What one run of an inspector took.
@@ -39,8 +47,8 @@ struct Cost {
 struct Figures {
     /// From the start of the process to the first paint with content.
     paint_ms: f64,
-    at_paint: Cost,
-    after_calls: Cost,
+    at_paint: Costs,
+    after_calls: Costs,
     efforts: Vec<Effort>,
     visible: Visible,
 }
@@ -104,10 +112,11 @@ fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: 
     let profile = folders.bench.join(format!("inspector-profile-{}", std::process::id()));
     // The browser is there before.
     let page = Driver::start(chromium, &profile)?;
-    let meter = Meter::before(page.id());
+    let renderers = Tree::renderers(page.id());
+    let before_ms = renderers.cpu_ms();
     let start = Instant::now();
     let running = peer.start(folders, server)?;
-    let meter = meter.of(running.id(), server);
+    let meter = Meter::start(Tree::inspector(running.id(), server), (renderers, before_ms));
     page.go(&running.url)?;
     let paint = "performance.getEntriesByType('paint').find((one) => one.name === 'first-contentful-paint')?.startTime";
     let painted =
@@ -133,41 +142,33 @@ fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: 
     Ok(figures)
 }
 
-/// What an inspector and its page have taken since its start.
+/// What an inspector and its page have cost since its start.
 struct Meter {
-    inspector: Tree,
-    renderers: Tree,
-    /// The processor time of the browser's processes before.
+    all: Part,
+    below: Part,
+    page: Part,
+}
+
+/// Processes, with the processor time that they had before.
+struct Part {
+    tree: Tree,
     before_ms: f64,
     peak: Peak,
-    page_peak: Peak,
 }
-
-/// A browser that has no inspector yet.
-struct Before(Tree, f64);
 
 impl Meter {
-    fn before(browser: u32) -> Before {
-        let renderers = Tree::renderers(browser);
-        let before_ms = renderers.cpu_ms();
-        Before(renderers, before_ms)
+    fn start(inspector: Tree, page: (Tree, f64)) -> Self {
+        let part = |tree: Tree, before_ms| Part { peak: Peak::follow(tree.clone()), tree, before_ms };
+        Self { below: part(inspector.below(), 0.0), all: part(inspector, 0.0), page: part(page.0, page.1) }
     }
 
-    fn read(&self) -> Cost {
-        Cost {
-            cpu_ms: self.inspector.cpu_ms(),
-            mb: self.peak.mb(),
-            page_cpu_ms: self.renderers.cpu_ms() - self.before_ms,
-            page_mb: self.page_peak.mb(),
-        }
+    fn read(&self) -> Costs {
+        Costs { all: self.all.read(), below: self.below.read(), page: self.page.read() }
     }
 }
 
-impl Before {
-    fn of(self, process: u32, server: &str) -> Meter {
-        let Self(renderers, before_ms) = self;
-        let inspector = Tree::inspector(process, server);
-        let (peak, page_peak) = (Peak::follow(inspector.clone()), Peak::follow(renderers.clone()));
-        Meter { inspector, renderers, before_ms, peak, page_peak }
+impl Part {
+    fn read(&self) -> Cost {
+        Cost { cpu_ms: self.tree.cpu_ms() - self.before_ms, mb: self.peak.mb() }
     }
 }

@@ -1,7 +1,7 @@
 //! The figures as tables.
 
 use super::{
-    Figures,
+    Cost, Costs, Figures,
     drive::{Effort, TASKS},
     peers::Peer,
 };
@@ -21,30 +21,48 @@ pub(super) fn render(rounds: &Rounds) -> String {
     format!("{}\n{}\n{}", costs(rounds), efforts(rounds), visible(rounds))
 }
 
+/// What counts in a group of rows: of our inspector, which has no `npx`, and of another one.
+type Pick = fn(Costs) -> Cost;
+
+const GROUPS: [(&str, Pick, Pick); 3] = [
+    ("", |costs| costs.all, |costs| costs.all),
+    (", without `npx`", |costs| costs.all, |costs| costs.below),
+    (", with its page", with_page, with_page),
+];
+
+fn with_page(costs: Costs) -> Cost {
+    Cost { cpu_ms: costs.all.cpu_ms + costs.page.cpu_ms, mb: costs.all.mb + costs.page.mb }
+}
+
 fn costs(rounds: &Rounds) -> String {
     let mut out =
         "| | first paint ms | CPU ms then | memory MB then | CPU ms after 20 calls | memory MB after 20 calls |\n\
                    |---|---:|---:|---:|---:|---:|\n"
             .to_owned();
-    type Row = fn(&Figures) -> [f64; 5];
-    let alone: Row = |f| [f.paint_ms, f.at_paint.cpu_ms, f.at_paint.mb, f.after_calls.cpu_ms, f.after_calls.mb];
-    let with_page: Row = |f| {
-        let [paint, after] = [f.at_paint, f.after_calls].map(|c| [c.cpu_ms + c.page_cpu_ms, c.mb + c.page_mb]);
-        [f.paint_ms, paint[0], paint[1], after[0], after[1]]
-    };
-    for (suffix, row) in [("", alone), (", with its page", with_page)] {
-        let of = |figures: &[Figures]| [0, 1, 2, 3, 4].map(|at| median(figures.iter().map(|one| row(one)[at])));
-        for (peer, figures) in rounds {
-            let cells = of(figures).map(|value| format!("{value:.0}")).join(" | ");
-            out += &format!("| {}{suffix} | {cells} |\n", peer.name());
+    for (at, (suffix, ours, others)) in GROUPS.into_iter().enumerate() {
+        let rows: Vec<_> = rounds
+            .iter()
+            .map(|(peer, figures)| (*peer, row(figures, if peer.is_ours() { ours } else { others })))
+            .collect();
+        // Ours is the same with and without it.
+        for (peer, cells) in rows.iter().filter(|(peer, _)| at != 1 || !peer.is_ours()) {
+            out += &format!("| {}{suffix} | {} |\n", peer.name(), cells.map(|value| format!("{value:.0}")).join(" | "));
         }
-        if let [(_, ours), (_, others)] = rounds.as_slice() {
-            let (ours, others) = (of(ours), of(others));
+        if let [(_, ours), (_, others)] = rows.as_slice() {
             let ratios: Vec<_> = ours.iter().zip(others).map(|(ours, other)| format!("{:.1}", other / ours)).collect();
             out += &format!("| ratio{suffix} | {} |\n", ratios.join(" | "));
         }
     }
     out
+}
+
+/// The medians of a row.
+fn row(figures: &[Figures], pick: Pick) -> [f64; 5] {
+    let numbers = |one: &Figures| {
+        let [paint, after] = [one.at_paint, one.after_calls].map(pick);
+        [one.paint_ms, paint.cpu_ms, paint.mb, after.cpu_ms, after.mb]
+    };
+    [0, 1, 2, 3, 4].map(|at| median(figures.iter().map(|one| numbers(one)[at])))
 }
 
 fn efforts(rounds: &Rounds) -> String {
@@ -80,7 +98,7 @@ fn visible(rounds: &Rounds) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::Cost, *};
+    use super::*;
 
     #[test]
     fn the_middle_is_shown() {
@@ -97,13 +115,23 @@ mod tests {
     #[test]
     fn the_page_and_all_tasks_are_added() {
         let effort = |clicks| Effort { clicks, keys: 1, seconds: 0.5 };
-        let cost = Cost { cpu_ms: 10.0, mb: 20.0, page_cpu_ms: 100.0, page_mb: 200.0 };
-        let figures =
-            Figures { at_paint: cost, after_calls: cost, efforts: [1, 2, 3, 4, 5].map(effort).into(), ..Figures::default() };
-        let table = render(&vec![(Peer::Couplet, vec![figures])]);
-        for row in ["| `couplet inspect` | 0 | 10 | 20 | 10 | 20 |", "with its page | 0 | 110 | 220 | 110 | 220 |"] {
+        let cost = |cpu_ms, mb| Cost { cpu_ms, mb };
+        let costs = Costs { all: cost(10.0, 20.0), below: cost(1.0, 2.0), page: cost(100.0, 200.0) };
+        let figures = Figures {
+            at_paint: costs,
+            after_calls: costs,
+            efforts: [1, 2, 3, 4, 5].map(effort).into(),
+            ..Figures::default()
+        };
+        let table = render(&vec![(Peer::Couplet, vec![figures.clone()]), (Peer::Official, vec![figures])]);
+        for row in [
+            "| `couplet inspect` | 0 | 10 | 20 | 10 | 20 |",
+            "| MCP Inspector 2.12.0 (npx), without `npx` | 0 | 1 | 2 | 1 | 2 |",
+            "| `couplet inspect`, with its page | 0 | 110 | 220 | 110 | 220 |",
+            "| all five | 15 | 5 | 2.50 | 15 | 5 | 2.50 |",
+        ] {
             assert!(table.contains(row), "{table}");
         }
-        assert!(table.contains("| all five | 15 | 5 | 2.50 |"), "{table}");
+        assert!(!table.contains("inspect`, without"), "{table}");
     }
 }

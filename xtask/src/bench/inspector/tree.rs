@@ -26,6 +26,8 @@ pub(super) struct Tree {
 enum Counts {
     /// All but this program, and what it has started.
     Without(PathBuf),
+    /// The same, without the first process.
+    Below(PathBuf),
     /// Those that draw pages.
     Renderers,
 }
@@ -37,6 +39,14 @@ impl Tree {
         Self { root, counts: Counts::Without(server) }
     }
 
+    /// An inspector without the process that has started it, which is `npx`.
+    pub(super) fn below(&self) -> Self {
+        match &self.counts {
+            Counts::Without(server) => Self { root: self.root, counts: Counts::Below(server.clone()) },
+            _ => self.clone(),
+        }
+    }
+
     /// The processes of Chromium that draw pages and run their scripts.
     pub(super) fn renderers(browser: u32) -> Self {
         Self { root: browser, counts: Counts::Renderers }
@@ -46,6 +56,7 @@ impl Tree {
     fn processes(&self) -> Vec<u32> {
         match &self.counts {
             Counts::Without(program) => descendants(self.root, |id| !runs(id, program)),
+            Counts::Below(program) => descendants(self.root, |id| !runs(id, program)).split_off(1),
             Counts::Renderers => {
                 let mut all = descendants(self.root, |_| true);
                 all.retain(|id| words(*id).iter().any(|word| word == "--type=renderer"));
@@ -63,7 +74,7 @@ impl Tree {
     fn memory_kb(&self) -> u64 {
         let all = self.processes().into_iter().map(one_memory_kb);
         match self.counts {
-            Counts::Without(_) => all.sum(),
+            Counts::Without(_) | Counts::Below(_) => all.sum(),
             // Chromium has another one ready for the next page.
             Counts::Renderers => all.max().unwrap_or(0),
         }
@@ -176,13 +187,14 @@ mod tests {
             all.processes().len() > 1 && all.cpu_ms() > 0.0 && all.memory_kb() > 0
         });
         let program = fs::read_link(format!("/proc/{id}/exe")).expect("it runs");
-        let without = Tree::inspector(id, &program.to_string_lossy()).processes();
-        let renderers = Tree::renderers(id).processes();
+        let without = Tree::inspector(id, &program.to_string_lossy());
+        let below = without.below().processes();
+        let (without, renderers) = (without.processes(), Tree::renderers(id).processes());
         let all: Vec<_> = all.processes().iter().map(u32::to_string).collect();
         let _ = Command::new("kill").args(all).status();
         let _ = shell.wait();
         assert!(is_seen);
         // The first process is what was started, whatever it runs.
-        assert_eq!((without, renderers), (vec![id], vec![]));
+        assert_eq!((without, below, renderers), (vec![id], vec![], vec![]));
     }
 }

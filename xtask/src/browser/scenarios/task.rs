@@ -34,7 +34,8 @@ pub(super) fn runs_in_session(stage: &Stage) -> Result<Outcome, Failure> {
     place(&stage.page, "tools", task.call.tool)?;
     stage.page.until(mark)?;
     let wire = |method: &'static str| stage.sent(move |_, message| message["method"] == method);
-    let as_task = || stage.sent(|_, message| message["method"] == "tools/call" && message["params"]["task"].is_object());
+    let as_task =
+        || stage.sent(|_, message| message["method"] == "tools/call" && message["params"]["task"].is_object());
     let before = (as_task()?, wire("tasks/result")?, wire("tasks/cancel")?);
     let outcome = follow(stage, task)?;
     let after = (as_task()?, wire("tasks/result")?, wire("tasks/cancel")?);
