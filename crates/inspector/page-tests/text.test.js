@@ -17,6 +17,8 @@ const { Events } = await import("../page/events.js");
 const { collectionFile, toml } = await import("../page/collection.js");
 const { callWords, shell } = await import("../page/copyas.js");
 const { parse } = await import("../page/json.js");
+const { continued } = await import("../page/markdown.js");
+const { shortName } = await import("../page/tree.js");
 
 test("events are read however the stream is cut", () => {
   const stream = ': hello\r\ndata: {"a":1}\r\n\r\nevent: x\ndata: one\ndata:two\n\ndata\n\n';
@@ -120,4 +122,14 @@ test("a collection is TOML", () => {
 test("arguments of `couplet call` survive a shell", () => {
   assert.equal(shell("it's"), `'it'\\''s'`);
   assert.deepEqual(callWords('{"a": 1, "b": "x y", "c": "@file"}'), ["a:=1", "'b=x y'", `'c:="@file"'`]);
+});
+
+test("lines of Markdown go on with the paragraph before them", () => {
+	for (const [lines, count] of [[["and so on", "to the end"], 2], [["and", "", "new"], 1], [["- an item"], 0], [["and", "1. an item"], 1], [["```"], 0], [["# title"], 0], [[], 0]]) {
+		assert.equal(continued(lines), count, lines.join("|"));
+	}
+});
+
+test("long names keep the part that tells them apart", () => {
+	assert.deepEqual(["name", "io.modelcontextprotocol/ui", "a".repeat(30), `${"a".repeat(30)}/`].map(shortName), ["name", "…/ui", `${"a".repeat(23)}…`, `${"a".repeat(23)}…`]);
 });

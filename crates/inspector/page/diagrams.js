@@ -7,6 +7,8 @@ import { plain } from "./visible.js";
 
 const HEAD = 26;
 const MAX_WHOLE = 2000;
+/** Below this width there is less beside the drawing. */
+const NARROW = 520;
 
 /** A drawing of rows that scrolls. */
 class Diagram {
@@ -20,9 +22,13 @@ class Diagram {
 		this.space = div("diagram-space", this.svg);
 		this.element = h("div", { class: "diagram-box", tabIndex: 0, role: "group", "aria-label": label }, this.space);
 		this.atEnd = true;
+		/** How far it was scrolled: an element that leaves the page loses its place. */
+		this.top = 0;
 		const draw = perFrame(() => this.paint());
 		this.element.addEventListener("scroll", () => {
 			const { scrollTop, clientHeight, scrollHeight } = this.element;
+			if (!clientHeight) return;
+			this.top = scrollTop;
 			this.atEnd = scrollTop + clientHeight >= scrollHeight - 4;
 			draw();
 		}, { passive: true });
@@ -39,11 +45,24 @@ class Diagram {
 		});
 	}
 
+	/** The width below which it scrolls. */
+	get least() {
+		return 300;
+	}
+
 	/** @param {Entry[]} entries */
 	take(entries) {
 		this.entries = entries;
+		this.space.style.minWidth = `${this.least}px`;
 		this.space.style.height = `${HEAD + entries.length * this.rowHeight}px`;
 		if (this.atEnd) this.element.scrollTop = this.element.scrollHeight;
+		this.paint();
+	}
+
+	/** Goes to where it was before it left the page. */
+	restore() {
+		if (this.atEnd) return;
+		this.element.scrollTop = this.top;
 		this.paint();
 	}
 
@@ -52,7 +71,7 @@ class Diagram {
 		if (!clientHeight) return;
 		const from = Math.max(0, Math.floor(scrollTop / this.rowHeight));
 		const to = Math.min(this.entries.length, Math.ceil((scrollTop + clientHeight) / this.rowHeight));
-		const width = Math.max(clientWidth, 520);
+		const width = Math.max(clientWidth, this.least);
 		this.svg.setAttribute("width", String(width));
 		this.svg.setAttribute("height", String(clientHeight));
 		this.svg.style.transform = `translateY(${scrollTop}px)`;
@@ -87,6 +106,10 @@ export class SequenceView extends Diagram {
 		this.spans = [];
 	}
 
+	get least() {
+		return 160 + 140 * Math.max(1, this.lanes.length);
+	}
+
 	/** @param {Entry[]} entries @param {Map<string, string>} names */
 	update(entries, names) {
 		const messages = entries.filter((entry) => entry.kind === "message");
@@ -109,8 +132,9 @@ export class SequenceView extends Diagram {
 
 	/** @param {number} from @param {number} to @param {number} width @param {number} height @param {number} top */
 	draw(from, to, width, height, top) {
-		const client = 150;
-		const step = (width - client - 90) / Math.max(1, this.lanes.length);
+		const isNarrow = width < NARROW;
+		const [client, after] = isNarrow ? [30, 70] : [150, 90];
+		const step = (width - client - after) / Math.max(1, this.lanes.length);
 		const x = (/** @type {string} */ target) => client + step * (this.lanes.indexOf(target) + 1);
 		const y = (/** @type {number} */ row) => HEAD + row * this.rowHeight - top + 17;
 		/** @type {[string, number][]} */
@@ -121,20 +145,22 @@ export class SequenceView extends Diagram {
 			const at = (span.entry.dir === "out" ? x(span.entry.target) : client) - 3 + span.depth * 4;
 			parts.push(svg("rect", { x: at, y: y(span.from), width: 6, height: Math.max(2, y(span.to) - y(span.from)), class: `span ${span.entry.status === "error" ? "bad" : ""}` }));
 		}
-		for (let row = from; row < to; row++) parts.push(this.arrow(row, client, x(this.entries[row].target), y(row)));
-		const heads = lanes.map(([name, at]) => svg("text", { x: at, y: 17, "text-anchor": "middle", class: "head" }, plain(name)));
+		for (let row = from; row < to; row++) parts.push(this.arrow(row, client, x(this.entries[row].target), y(row), isNarrow));
+		// A name at the edge stays within it.
+		const middle = (/** @type {string} */ name, /** @type {number} */ at) => Math.min(at, width - 6 - name.length * 3.6);
+		const heads = lanes.map(([name, at]) => svg("text", { x: middle(name, at), y: 17, "text-anchor": "middle", class: "head" }, plain(name)));
 		return [...parts, svg("rect", { x: 0, y: 0, width, height: HEAD, class: "cover" }), ...heads];
 	}
 
-	/** @param {number} row @param {number} client @param {number} server @param {number} y */
-	arrow(row, client, server, y) {
+	/** @param {number} row @param {number} client @param {number} server @param {number} y @param {boolean} isNarrow */
+	arrow(row, client, server, y, isNarrow) {
 		const entry = this.entries[row];
 		const [start, end] = entry.dir === "out" ? [client + 4, server - 5] : [server - 5, client + 4];
 		const sign = end > start ? 1 : -1;
 		const label = `${entry.what === "answer" ? `${entry.method || "answer"} ${entry.status}` : entry.method} ${entry.name}`.slice(0, Math.max(12, Math.abs(server - client) / 6.4));
 		return svg("g", { class: `arrow ${entry.what} ${entry.status}`, "data-index": row },
 			svg("rect", { x: 0, y: y - 17, width: Math.max(server, client) + 90, height: this.rowHeight, class: "hit" }),
-			svg("text", { x: 6, y: y - 1, class: "time" }, clock(entry.t)),
+			isNarrow ? null : svg("text", { x: 6, y: y - 1, class: "time" }, clock(entry.t)),
 			svg("line", { x1: start, x2: end, y1: y, y2: y }),
 			svg("path", { d: `M${end} ${y} l${-7 * sign} -3.5 v7 z` }),
 			svg("text", { x: (start + end) / 2, y: y - 4, "text-anchor": "middle", class: "label" }, plain(label)),
@@ -163,7 +189,8 @@ export class WaterfallView extends Diagram {
 		const t0 = Math.min(...visible.map((entry) => entry.t));
 		const t1 = Math.max(...visible.map(end), t0 + 1);
 		const x = (/** @type {number} */ t) => left + ((t - t0) / (t1 - t0)) * (width - left - 90);
-		const ticks = visible.length ? [0, 1, 2, 3, 4].map((i) => t0 + ((t1 - t0) * i) / 4) : [];
+		const quarters = width < NARROW ? [0, 4] : [0, 1, 2, 3, 4];
+		const ticks = visible.length ? quarters.map((i) => t0 + ((t1 - t0) * i) / 4) : [];
 		const parts = ticks.map((t) => svg("line", { x1: x(t), x2: x(t), y1: HEAD, y2: height, class: "lane" }));
 		visible.forEach((entry, i) => {
 			const y = HEAD + (from + i) * this.rowHeight - top;

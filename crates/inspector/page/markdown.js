@@ -49,10 +49,15 @@ function run(lines, i, pattern, take) {
 
 /** @param {string[]} lines @param {number} i @param {HTMLElement} out */
 function paragraph(lines, i, out) {
-	let to = i + 1;
-	while (to < lines.length && lines[to].trim() && !/^\s*(#{1,6}\s|>|```|~~~|[-*+]\s|\d+[.)]\s)/.test(lines[to])) to++;
+	const to = i + 1 + continued(lines.slice(i + 1));
 	out.append(para("", ...inline(lines.slice(i, to).join("\n"))));
 	return to;
+}
+
+/** The number of lines that go on with the paragraph before them. @param {string[]} lines */
+export function continued(lines) {
+	const end = lines.findIndex((line) => !line.trim() || /^\s*(#{1,6}\s|>|```|~~~|[-*+]\s|\d+[.)]\s)/.test(line));
+	return end < 0 ? lines.length : end;
 }
 
 /** @param {string[]} lines @param {number} i @param {HTMLElement} out */
@@ -67,7 +72,8 @@ function list(lines, i, out) {
 		const rest = [];
 		let to = at + 1;
 		while (to < lines.length && (/^\s*$/.test(lines[to]) ? /^\s{2,}\S/.test(lines[to + 1] ?? "") : lines[to].startsWith(" ".repeat(indent + 2)))) rest.push(lines[to++].slice(indent + 2));
-		const entry = h("li", null, ...inline(item[3]));
+		const more = rest.splice(0, continued(rest));
+		const entry = h("li", null, ...inline([item[3], ...more].join("\n")));
 		if (rest.length) entry.append(markdown(rest.join("\n")));
 		items.append(entry);
 		at = to;

@@ -63,7 +63,7 @@ export const loadPanel = {
 /** @param {any} result */
 function report(result) {
 	const drawing = histogram(result);
-	const facts = [["calls", result.calls], ["errors", result.errors], ["per second", Math.round(result.rps)], ["p50", micro(result.p50_us)], ["p90", micro(result.p90_us)], ["p99", micro(result.p99_us)], ["max", micro(result.max_us)]];
+	const facts = [["calls", result.calls], ["errors", result.errors], ["per s", Math.round(result.rps)], ["p50", micro(result.p50_us)], ["p90", micro(result.p90_us)], ["p99", micro(result.p99_us)], ["max", micro(result.max_us)]];
 	return [table([facts.map(([, value]) => span("whole", String(value)))], facts.map(([name]) => String(name))),
 		...(result.failures ?? []).map((/** @type {[string, number]} */ [text, count]) => para("bad", `${count} × ${text}`)), div("", drawing), button("export SVG", () => download("load.svg", exportSvg(drawing), "image/svg+xml"), QUIET)];
 }
@@ -72,8 +72,9 @@ function report(result) {
 export function histogram(result) {
 	/** @type {[number, number][]} */
 	const bars = result.histogram ?? [];
-	const width = 640;
+	const width = Math.min(640, innerWidth - 28);
 	const height = 200;
+	const every = Math.ceil(bars.length / (width < 520 ? 4 : 8));
 	const most = Math.max(1, ...bars.map(([, count]) => count));
 	const step = (width - 20) / Math.max(1, bars.length);
 	const at = (/** @type {number} */ us) => 10 + step * Math.max(0, bars.findIndex(([upper]) => upper >= us));
@@ -81,5 +82,5 @@ export function histogram(result) {
 	return svg("svg", { class: "histogram", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `Histogram of latencies: median ${micro(result.p50_us)}, 99th percentile ${micro(result.p99_us)}` },
 		...bars.map(([upper, count], i) => svg("rect", { x: 10 + i * step + 1, y: height - 20 - (count / most) * (height - 40), width: Math.max(1, step - 2), height: (count / most) * (height - 40), class: "fill" }, svg("title", {}, `up to ${micro(upper)}: ${count}`))),
 		svg("line", { x1: 10, x2: width - 10, y1: height - 20, y2: height - 20 }),
-		...bars.filter((_, i) => i % Math.ceil(bars.length / 8) === 0).map(([upper], i) => svg("text", { x: 10 + i * Math.ceil(bars.length / 8) * step, y: height - 6 }, micro(upper))), ...marks);
+		...bars.filter((_, i) => i % every === 0).map(([upper], i) => svg("text", { x: 10 + i * every * step, y: height - 6 }, micro(upper))), ...marks);
 }

@@ -33,7 +33,7 @@ export const logsPanel = {
 			},
 		});
 		const search = h("input", { type: "search", placeholder: "search", "aria-label": "Search in the log", class: "short" });
-		const least = menu({ "aria-label": "Least level shown" }, ["all levels", ...LEVELS.slice(1), "stderr only"]);
+		const least = menu({ "aria-label": "Least level shown" }, ["all levels", ...LEVELS.slice(1).map((level) => /** @type {[string, string]} */ ([level, `${level} and above`])), "stderr only"]);
 		const wanted = menu({ "aria-label": "Level that requests ask for", onchange: () => {
 			settings.logLevel.value = wanted.value;
 			session.askLevel().catch((error) => say(message(error), "bad"));
@@ -50,7 +50,7 @@ export const logsPanel = {
 		for (const control of [search, least]) control.addEventListener("input", draw);
 		const body = div("timeline-body", list.element, none);
 		scope.watch(session.logCount, draw);
-		const main = div("logs", div("actions", h("label", { class: "check" }, "requests ask for", wanted), least, search,
+		const main = div("logs", div("actions", h("label", { class: "check" }, "ask the server for", wanted), h("label", { class: "check" }, "show", least), search,
 			button("clear", () => { session.logs.length = 0; session.logCount.value++; }, QUIET),
 			button("export", () => download("log.jsonl", shown.map((line) => JSON.stringify(line)).join("\n")), QUIET)), body);
 		return { main, close: () => scope.close() };

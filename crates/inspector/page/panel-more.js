@@ -53,7 +53,7 @@ export const collectionPanel = {
 		};
 		const card = (/** @type {Saved} */ call, /** @type {number} */ at) => {
 			const name = h("input", { type: "text", value: call.name, "aria-label": "Name", onchange: () => change(at, { name: name.value }) });
-			const expect = menu({ "aria-label": "Expected outcome", onchange: () => change(at, { expect: /** @type {any} */ (expect.value) }) }, ["ok", "error"], call.expect);
+			const expect = menu({ "aria-label": "Expected outcome", onchange: () => change(at, { expect: /** @type {any} */ (expect.value) }) }, [["ok", "is ok"], ["error", "is an error"]], call.expect);
 			const snapshot = h("input", { type: "checkbox", checked: call.snapshot, onchange: () => change(at, { snapshot: snapshot.checked }) });
 			const values = Object.entries(call.pointers).map(([path, text]) => {
 				const value = h("input", { type: "text", class: "mono", value: text, "aria-label": `Expected value of ${path}`, onchange: () => (isJson(value.value) ? change(at, { pointers: { ...call.pointers, [path]: value.value } }) : say("this is not JSON", "bad")) });

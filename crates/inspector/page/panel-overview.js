@@ -46,7 +46,7 @@ function overview(context, session) {
 			supports: isInspect ? "" : (found?.supportedVersions ?? []).join(", "), latency: duration(target.latency_ms),
 			offers: span("links", ...["tools", "resources", "templates", "prompts", "skills"].map((name) => {
 				const count = session[/** @type {ListName} */ (name)].value.items.length;
-				return count ? h("a", { href: href(name === "templates" ? "resources" : name) }, `${count} ${name}`) : null;
+				return count ? h("a", { href: href(name === "templates" ? "resources" : name) }, count === 1 ? `1 ${name.slice(0, -1)}` : `${count} ${name}`) : null;
 			})),
 		}),
 		isInspect && session.live ? div("actions", button("reconnect", () => { context.reconnect(session, target.asked).catch((error) => say(message(error), "bad")); }),

@@ -38,7 +38,9 @@ export const tasksPanel = {
 		id: "tasks",
 		watch: (session) => [session.tasks.all],
 		items: (session) => session.tasks.all.value.map((task) => ({ key: task.id, label: task.tool || task.id, title: task.id, badges: [[task.status, kind(task.status)]] })),
-		none: () => empty("No tasks.", "`as task` in a tool lets the server answer with a task, which is followed here."),
+		none: (session) => session.tools.value.items.some((tool) => session.canBeTask(tool))
+			? empty("No tasks.", "`as task` in a tool lets the server answer with a task, which is followed here.")
+			: empty("No tasks.", "No tool of this server runs as a task in this revision."),
 		find: (session, [key = ""]) => {
 			const thing = session.tasks.get(key);
 			return { key, thing, version: [thing?.life, thing?.error, thing?.text, open.has(key)] };
@@ -57,7 +59,7 @@ function showTask({ session, main, side }, record) {
 		div("actions", button("poll now", () => session.tasks.poll(record)), isOver(record.status) ? null : button("cancel", () => session.tasks.cancel(record))),
 		record.error ? para("bad", record.error) : null,
 		question ? questions(question, { server: session.info.value.name, about: `task ${record.tool}` }) : null,
-		section("life", table(record.life.map((step) => [span("mono faint whole", clock(step.t)), span("whole", `+${duration(step.t - start)}`), badge(step.status, kind(step.status)), line(step.message)]))),
+		section("life", table(record.life.map((step) => [span("mono faint whole", clock(step.t)), span("whole", step.t === start ? "start" : `+${duration(step.t - start)}`), badge(step.status, kind(step.status)), line(step.message)]))),
 		section("task", tree(/** @type {JsonNode} */ (parse(record.text).get("result")), { open: 1 })));
 	const tool = session.tool(record.tool);
 	fill(side, heading("Result"),

@@ -25,8 +25,8 @@ function callsOf(session) {
 	return map;
 }
 
-/** The hints of a tool as labels. @param {Tool} tool @returns {[string, string, string][]} */
-export function hints(tool) {
+/** The hints of a tool as labels. @param {Session} session @param {Tool} tool @returns {[string, string, string][]} */
+export function hints(session, tool) {
 	const a = tool.annotations ?? {};
 	/** @type {[string, string, string][]} */
 	const found = [];
@@ -34,7 +34,7 @@ export function hints(tool) {
 	else if (a.destructiveHint === true) found.push(["destructive", "bad", "destructiveHint: may delete or overwrite"]);
 	if (a.idempotentHint === true && !a.readOnlyHint) found.push(["idempotent", "", "idempotentHint: a repeated call changes nothing more"]);
 	if (a.openWorldHint === true) found.push(["open world", "", "openWorldHint: reaches beyond the server"]);
-	const task = tool.execution?.taskSupport;
+	const task = session.supports(tool);
 	if (task === "required" || task === "optional") found.push(["task", "info", `taskSupport: ${task}`]);
 	if (tool._meta?.ui) found.push(["view", "info", "has a view of MCP Apps"]);
 	return found;
@@ -43,7 +43,7 @@ export function hints(tool) {
 /** The rows of the list. @param {Session} session @returns {Item[]} */
 export const toolItems = (session) => session.tools.value.items.map((tool) => ({
 	key: tool.name, label: tool.name, title: line(tool.description), find: `${tool.title ?? ""} ${tool.description ?? ""}`.slice(0, 2000),
-	badges: hints(tool).map(([text, kind, about]) => [text[0].toUpperCase(), kind, `${text}, ${about}`]),
+	badges: hints(session, tool).map(([text, kind, about]) => [text[0].toUpperCase(), kind, `${text}, ${about}`]),
 }));
 
 /** @type {Panel} */
@@ -58,7 +58,7 @@ export const toolsPanel = {
 		none: (session) => loadState(session, "tools", "tools"),
 		find: (session, [key = ""]) => {
 			const thing = session.tool(key);
-			return { key, thing, version: thing?.inputSchema };
+			return { key, thing, version: [thing?.inputSchema, thing && session.supports(thing)] };
 		},
 		hint: ["Select a tool.", "↓ and ↑ move through the list, ↵ opens, Ctrl+K searches everything."],
 		show: toolDetail,
@@ -130,13 +130,13 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 
 	const call_ = button("Call", () => run(false), { class: "primary", title: "Ctrl+↵ or ⌘↵" });
 	const params = () => ({ name: tool.name, arguments: new Raw(draft.text.trim() || "{}") });
-	const taskOnly = tool.execution?.taskSupport === "required";
+	const taskOnly = session.supports(tool) === "required";
 	fill(main,
 		div("heading", h("h2", { class: "mono" }, tool.name), tool.title && tool.title !== tool.name ? span("faint", tool.title) : null,
-			...hints(tool).map(([text, kind, title]) => badge(text, kind, title))),
+			...hints(session, tool).map(([text, kind, title]) => badge(text, kind, title))),
 		tool.description ? longText(tool.description, "description") : para("faint", "The tool has no description."),
 		edit.element,
-		div("actions", taskOnly ? null : call_, button("as task", () => run(true), { title: "lets the server answer with a task", class: taskOnly ? "primary" : "" }),
+		div("actions", taskOnly ? null : call_, session.canBeTask(tool) ? button("as task", () => run(true), { title: "lets the server answer with a task", class: taskOnly ? "primary" : "" }) : null,
 			copyMenu(session, () => ({ method: "tools/call", params: params(), text: draft.text })),
 			saveButton(context, session, () => ({ tool: tool.name, text: draft.text, call: callsOf(session).get(tool.name) })),
 			context.config.features.compare ? h("a", { class: "button", href: href("compare", tool.name) }, "compare") : null,

@@ -1,7 +1,7 @@
 // One target: its state, its lists, its tasks and its logs.
 
 import { post } from "./api.js";
-import { McpClient, McpError, message } from "./mcp.js";
+import { McpClient, McpError, message, TASKS } from "./mcp.js";
 import { gently, Scope, Signal, stored } from "./store.js";
 import { settings } from "./settings.js";
 import { Tasks } from "./tasks.js";
@@ -31,6 +31,8 @@ export class Session {
 		this.info = new Signal(target);
 		/** @type {Signal<Loaded<Tool>>} */
 		this.tools = list();
+		/** How tools run as tasks, as their server has listed it: the page's own revision has no such member. @type {Map<string, string>} */
+		this.taskSupport = new Map();
 		/** @type {Signal<Loaded<Resource>>} */
 		this.resources = list();
 		/** @type {Signal<Loaded<Template>>} */
@@ -94,6 +96,18 @@ export class Session {
 	/** @param {string} name */
 	tool(name) {
 		return this.tools.value.items.find((tool) => tool.name === name);
+	}
+
+	/** How a tool runs as a task: `required`, `optional`, or not at all. @param {Tool} tool @returns {string|undefined} */
+	supports(tool) {
+		return tool.execution?.taskSupport ?? this.taskSupport.get(tool.name);
+	}
+
+	/** Whether a call of a tool may become a task: 2025-11-25 says so for each tool, the extension for the server. @param {Tool} tool */
+	canBeTask(tool) {
+		const { tasks, extensions } = this.info.value.capabilities ?? {};
+		if (tasks && !extensions?.[TASKS]) return ["required", "optional"].includes(this.supports(tool) ?? "");
+		return !!this.extension(TASKS);
 	}
 
 	/** @param {string} id */
@@ -213,7 +227,23 @@ export class Session {
 			const text = typeof data === "string" ? data : JSON.stringify(data);
 			this.log({ t: entry.t, seq: entry.seq, level: String(level ?? "info"), logger: String(logger ?? ""), text: text ?? "", data });
 		}
-		if (!this.live && entry.what === "answer") this.learn(entry, message);
+		if (entry.what !== "answer") return;
+		if (!this.live) this.learn(entry, message);
+		else if (entry.method === "tools/list") this.learnSupport(message.result?.tools);
+	}
+
+	/** Learns how tools run as tasks from a list on the wire. @param {any} tools */
+	learnSupport(tools) {
+		if (!Array.isArray(tools)) return;
+		let isNew = false;
+		for (const tool of tools) {
+			const support = tool?.execution?.taskSupport;
+			if (this.taskSupport.get(tool?.name) === support) continue;
+			isNew = true;
+			if (typeof support === "string") this.taskSupport.set(tool.name, support);
+			else this.taskSupport.delete(tool.name);
+		}
+		if (isNew) this.tools.notify();
 	}
 
 	/** @param {LogLine} line */

@@ -119,10 +119,11 @@ export class Timeline {
 	}
 
 	mode() {
-		const view = { list: this.list.element, sequence: this.sequence.element, waterfall: this.waterfall.element }[settings.timeline.value];
+		const view = { list: this.list, sequence: this.sequence, waterfall: this.waterfall }[settings.timeline.value] ?? this.list;
 		const none = para("timeline-none faint", "Messages between client and server appear here as they are sent.");
-		fill(this.body, view ?? this.list.element, none);
+		fill(this.body, view.element, none);
 		this.paint();
+		view.restore();
 	}
 
 	/** Shows which message is open. */

@@ -68,9 +68,16 @@ function grow(children, node, path, options, open, from) {
 	children.append(more);
 }
 
+/** Cuts a long name, of one with a prefix the prefix. @param {string} name */
+export function shortName(name) {
+	if (name.length <= 24) return name;
+	const own = name.slice(name.lastIndexOf("/") + 1);
+	return own && own.length < 24 ? `…/${own}` : `${name.slice(0, 23)}…`;
+}
+
 /** @param {JsonNode} node */
 function brieflyNames(node) {
-	const names = node.keys.slice(0, 5).map((key) => String(key.value).slice(0, 24));
+	const names = node.keys.slice(0, 5).map((key) => shortName(String(key.value)));
 	return `${names.join(", ")}${node.keys.length > 5 ? ", …" : ""}`;
 }
 

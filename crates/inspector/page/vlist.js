@@ -20,9 +20,13 @@ export class VirtualList {
 		this.space = h("div", { class: "vlist-space", role: "presentation" });
 		this.element = h("div", { class: "vlist", tabIndex: 0, role: "listbox", "aria-label": options.label }, this.space);
 		this.following = !!options.follow;
+		/** How far it was scrolled: an element that leaves the page loses its place. */
+		this.top = 0;
 		this.draw = perFrame(() => this.paint(false));
 		this.element.addEventListener("scroll", () => {
 			const { scrollTop, clientHeight, scrollHeight } = this.element;
+			if (!clientHeight) return;
+			this.top = scrollTop;
 			if (options.follow) this.following = scrollTop + clientHeight >= scrollHeight - options.rowHeight;
 			this.draw();
 		}, { passive: true });
@@ -38,6 +42,13 @@ export class VirtualList {
 		if (this.selected >= count) this.selected = count - 1;
 		if (this.following) this.element.scrollTop = this.element.scrollHeight;
 		this.paint(true);
+	}
+
+	/** Goes to where it was before it left the page. */
+	restore() {
+		if (this.following) return;
+		this.element.scrollTop = this.top;
+		this.paint(false);
 	}
 
 	/** @param {boolean} again Whether rows that are shown already are filled again. */

@@ -11,7 +11,7 @@ use crate::Failure;
 pub(crate) struct Driver {
     page: Page,
     // It ends after its page.
-    _browser: Browser,
+    browser: Browser,
 }
 
 impl Driver {
@@ -25,7 +25,12 @@ impl Driver {
         let browser = Browser::start(program, profile)?;
         let page = browser.page()?;
         page.look(1280, 800, false)?;
-        Ok(Self { page, _browser: browser })
+        Ok(Self { page, browser })
+    }
+
+    /// Returns the id of the browser's first process.
+    pub(crate) fn id(&self) -> u32 {
+        self.browser.id()
     }
 
     /// Goes to a URL.

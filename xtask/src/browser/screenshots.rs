@@ -34,20 +34,31 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let browser = cdp::Browser::start(&browser, &scratch()?.join("profile"))?;
     let stage = Stage { page: browser.page()?, inspector: &inspector, subject: &OURS, others: RefCell::default() };
     stage.open()?;
-    prepare(&stage)?;
+    let message = prepare(&stage)?;
     let page = &stage.page;
     let mut count = 0;
     for (size, width, height) in SIZES {
         for is_dark in [false, true] {
             page.look(width, height, is_dark)?;
+            let mut picture = |name: &str| {
+                let colours = if is_dark { "dark" } else { "light" };
+                count += 1;
+                write(&folder.join(format!("{name}-{size}-{colours}.png")), &page.picture()?)
+            };
             for panel in PANELS {
-                page.eval(&format!("location.hash = '#/{}'", place(panel)))?;
+                let place = if *panel == "messages" { &message } else { place(panel) };
+                page.eval(&format!("location.hash = '#/{place}'"))?;
                 // Lists and lint findings arrive a moment later.
                 sleep(Duration::from_millis(400));
                 show(&stage, panel)?;
-                let colours = if is_dark { "dark" } else { "light" };
-                write(&folder.join(format!("{panel}-{size}-{colours}.png")), &page.picture()?)?;
-                count += 1;
+                picture(panel)?;
+            }
+            for view in ["sequence", "waterfall", "list"] {
+                // A narrow page has the timeline behind a tab.
+                page.eval("document.querySelector('.tabs [data-tab=timeline]')?.click()")?;
+                page.eval(&format!("document.querySelector('.timeline [data-mode={view}]').click()"))?;
+                sleep(Duration::from_millis(300));
+                picture(&format!("timeline-{view}"))?;
             }
         }
     }
@@ -58,8 +69,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Calls some tools, so that there is something to see.
-fn prepare(stage: &Stage<'_>) -> Result<(), Failure> {
+/// Calls some tools, so that there is something to see. Returns the place of a message.
+fn prepare(stage: &Stage<'_>) -> Result<String, Failure> {
     let page = &stage.page;
     for (name, arguments, label, said) in [
         ("get-sum", r#"{ "a": 1, "b": 1 }"#, "Call", "is 2."),
@@ -72,7 +83,10 @@ fn prepare(stage: &Stage<'_>) -> Result<(), Failure> {
         press(page, "main .actions", label)?;
         stage.says(said)?;
     }
-    press(page, "main .actions", "save")
+    press(page, "main .actions", "save")?;
+    page.eval("document.querySelector('.side .links a').click()")?;
+    let place = page.until("/^#.messages.[0-9]+$/.test(location.hash) && location.hash.slice(2)")?;
+    Ok(place.as_str().unwrap_or_default().to_owned())
 }
 
 /// The place of the page for a picture of a panel.
@@ -92,11 +106,6 @@ fn show(stage: &Stage<'_>, panel: &str) -> Result<(), Failure> {
     let page = &stage.page;
     match panel {
         "tasks" | "skills" => page.eval("document.querySelector('.list .vrow')?.click()").map(drop)?,
-        "messages" => {
-            let last =
-                "[...document.querySelectorAll('.t-row')].filter((row) => row.innerText.includes('get-sum')).at(-1)";
-            page.eval(&format!("{last}?.click()")).map(drop)?;
-        }
         "compare" => {
             press(page, "main", "Run in all")?;
             page.until("document.querySelectorAll('main .column .tree').length === 5")?;

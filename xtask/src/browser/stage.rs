@@ -90,19 +90,14 @@ impl Stage<'_> {
         self.open()?;
         self.listed()?;
         let is_true = match lack.proof {
-            Proof::NoCapability(pointer) => {
-                let capability = self.inspector.target()?["capabilities"].pointer(pointer).cloned();
-                matches!(capability, None | Some(Value::Null | Value::Bool(false)))
+            Proof::NoCapability(pointer) => self.has_no(pointer)?,
+            Proof::NoCapabilityIn(revision, pointer) => {
+                self.revision(revision)?;
+                self.has_no(pointer)?
             }
             Proof::NoTool(is) => {
                 let tools = self.tools()?;
                 !tools.is_empty() && !tools.iter().any(is)
-            }
-            Proof::FailsAsTask(call, text) => {
-                tool(&self.page, call.tool, call.arguments)?;
-                press(&self.page, "main .actions", "as task")?;
-                self.says(text)?;
-                true
             }
             Proof::NoRevision(revision) => {
                 choose(&self.page, REVISIONS, revision)?;
@@ -116,6 +111,12 @@ impl Stage<'_> {
             true => Ok(Outcome::Lacks(lack.why)),
             false => Err(format!("`{}` is not true any more", lack.why)),
         }
+    }
+
+    /// Whether the capabilities of now have nothing at a JSON pointer.
+    fn has_no(&self, pointer: &str) -> Result<bool, Failure> {
+        let capability = self.inspector.target()?["capabilities"].pointer(pointer).cloned();
+        Ok(matches!(capability, None | Some(Value::Null | Value::Bool(false))))
     }
 
     /// The tools that the server has listed.

@@ -21,7 +21,10 @@ pub(super) struct Subject {
     pub(super) completes: Completion,
     pub(super) resource: Resource,
     pub(super) updates: Offer<Call>,
+    /// A task of the extension, in a revision without sessions.
     pub(super) task: Offer<Task>,
+    /// A task of 2025-11-25.
+    pub(super) session_task: Offer<Task>,
     pub(super) view: Offer<View>,
     pub(super) logs: Logs,
 }
@@ -48,8 +51,8 @@ pub(super) enum Proof {
     NoCapability(&'static str),
     /// The revision is not supported.
     NoRevision(&'static str),
-    /// A call as a task ends with an error that has this text.
-    FailsAsTask(Call, &'static str),
+    /// The capabilities have nothing at this JSON pointer in this revision.
+    NoCapabilityIn(&'static str, &'static str),
 }
 
 /// A tool with its arguments as JSON, and a part of its result.
@@ -132,6 +135,9 @@ const fn call(tool: &'static str, arguments: &'static str, says: &'static str) -
 
 const NO_OBJECT: Lack = Lack { why: "no tool takes an object", proof: Proof::NoTool(takes_object) };
 
+const STATELESS: Lack =
+    Lack { why: "it supports no revision without sessions", proof: Proof::NoRevision("2026-07-28") };
+
 /// The forms of both servers with the name `everything`, which have the same contract.
 const ANNOTATED: Form = Form {
     tool: "get-annotated-message",
@@ -161,6 +167,12 @@ const CONTRACT_RESOURCE: Resource = Resource {
     template_says: "Resource 7",
 };
 
+const CONTRACT_TASK: Task = Task {
+    call: call("simulate-research-query", r#"{"topic":"tides","ambiguous":true}"#, "Research Report: tides"),
+    long: r#"{"topic":"tides","ambiguous":true}"#,
+    question: Some(("/interpretation", Fill::Choose("Historical perspective"))),
+};
+
 pub(super) static OURS: Subject = Subject {
     name: "couplet everything",
     revisions: ALL,
@@ -188,11 +200,8 @@ pub(super) static OURS: Subject = Subject {
     completes: CONTRACT_COMPLETES,
     resource: CONTRACT_RESOURCE,
     updates: Offer::Has(call("toggle-subscriber-updates", "{}", "Started")),
-    task: Offer::Has(Task {
-        call: call("simulate-research-query", r#"{"topic":"tides","ambiguous":true}"#, "Research Report: tides"),
-        long: r#"{"topic":"tides","ambiguous":true}"#,
-        question: Some(("/interpretation", Fill::Choose("Historical perspective"))),
-    }),
+    task: Offer::Has(CONTRACT_TASK),
+    session_task: Offer::Has(CONTRACT_TASK),
     view: Offer::Has(View {
         call: call("show-clock", "{}", "A clock is shown"),
         shows: r"/\d\d:\d\d:\d\d UTC/.test(document.getElementById('time')?.textContent)",
@@ -210,22 +219,14 @@ pub(super) static NPM: Subject = Subject {
     slow: call("trigger-long-running-operation", r#"{"duration":60,"steps":300}"#, "of 300"),
     elicits: CONTRACT_ELICITS,
     declined: "declined",
-    elicits_stateless: Offer::Lacks(Lack {
-        why: "it supports no revision without sessions",
-        proof: Proof::NoRevision("2026-07-28"),
-    }),
+    elicits_stateless: Offer::Lacks(STATELESS),
     elicits_url: call("trigger-url-elicitation", r#"{"url":"https://login.example/consent"}"#, "decline"),
     samples: call("trigger-sampling-request", r#"{"prompt":"Say something."}"#, "Say something."),
     completes: CONTRACT_COMPLETES,
     resource: CONTRACT_RESOURCE,
     updates: Offer::Has(call("toggle-subscriber-updates", "{}", "Started")),
-    task: Offer::Lacks(Lack {
-        why: "its tasks are those of 2025-11-25, and the page has those of 2026-07-28",
-        proof: Proof::FailsAsTask(
-            call("simulate-research-query", r#"{"topic":"tides"}"#, ""),
-            "requires task augmentation",
-        ),
-    }),
+    task: Offer::Lacks(STATELESS),
+    session_task: Offer::Has(CONTRACT_TASK),
     view: Offer::Lacks(Lack { why: "no tool has a view", proof: Proof::NoTool(has_view) }),
     logs: Logs { call: call("toggle-simulated-logging", "{}", "simulated"), all_levels: false },
 };
@@ -284,6 +285,10 @@ pub(super) static FASTMCP: Subject = Subject {
         call: call("research", r#"{"topic":"tides"}"#, "All about tides"),
         long: r#"{"topic":"tides","seconds":60}"#,
         question: None,
+    }),
+    session_task: Offer::Lacks(Lack {
+        why: "FastMCP has the tasks of 2026-07-28 only",
+        proof: Proof::NoCapabilityIn("2025-11-25", "/tasks"),
     }),
     view: Offer::Has(View {
         call: call("card", r#"{"name":"Grace"}"#, "The card of Grace"),

@@ -16,6 +16,13 @@ pub(super) struct Effort {
     pub(super) seconds: f64,
 }
 
+impl Effort {
+    /// Both efforts, one after the other.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { clicks: self.clicks + other.clicks, keys: self.keys + other.keys, seconds: self.seconds + other.seconds }
+    }
+}
+
 /// What is visible without scrolling, at 1280x800.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Visible {
@@ -218,6 +225,8 @@ const OURS: [Task; 5] = [
 ];
 
 const EXECUTE: &str = "Execute Tool";
+/// The first message that is not expanded.
+const EXPAND: &str = "document.querySelector('[aria-label=Expand]')";
 /// Whether there is a form.
 const READY: &str = "[...document.querySelectorAll('button')].some((one) => one.innerText === 'Execute Tool')";
 const SEARCH: &str = "[...document.querySelectorAll('input')].find((one) => one.type === 'text' && one.offsetParent && \
@@ -251,8 +260,8 @@ const OFFICIAL: [Task; 5] = [
     ),
     (
         |hand| {
-            hand.click_to(&with_text("Protocol"), "!!document.querySelector('[aria-label=Expand]')")?;
-            hand.click("document.querySelector('[aria-label=Expand]')")
+            hand.click_to(&with_text("Protocol"), &format!("!!{EXPAND}"))?;
+            hand.click_to(EXPAND, "document.body.innerText.includes('progressToken')")
         },
         "progressToken",
     ),
@@ -265,7 +274,7 @@ const OFFICIAL: [Task; 5] = [
             hand.click(&with_text("protocol"))?;
             hand.click(&with_text(EXECUTE))?;
             hand.page.until("document.body.innerText.includes('as you asked')")?;
-            hand.click("document.querySelector('[aria-label=Expand]')")
+            hand.click_to(EXPAND, "document.body.innerText.includes('-32602')")
         },
         "-32602",
     ),

@@ -1,7 +1,7 @@
 //! `cargo xtask bench inspector`: our inspector beside the official one, in one run with the same server and browser.
 //!
-//! Processor time and memory are those of the whole tree of processes without the browser: the inspector, what it starts,
-//! and the server.
+//! Processor time and memory are those of the whole tree of processes without the server that is inspected and without the
+//! browser; and in a second row with the process that draws the page.
 
 mod drive;
 mod peers;
@@ -13,7 +13,7 @@ use std::{path::Path, time::Instant};
 use drive::{Effort, Hand, TASKS, Visible};
 use peers::Peer;
 use serde_json::Value;
-use tree::Peak;
+use tree::{Peak, Tree};
 
 use super::{kits::Folders, report};
 use crate::{
@@ -25,15 +25,30 @@ use crate::{
 /// The number of calls after which processor time and memory are taken again.
 const CALLS: usize = 20;
 
+/// Processor time and memory until a moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    cpu_ms: f64,
+    mb: f64,
+}
+
+/// What an inspector has cost until a moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Costs {
+    all: Cost,
+    /// Without the process that was started, which is `npx` for one of them.
+    below: Cost,
+    /// The process that draws its page.
+    page: Cost,
+}
+
 /// What one run of an inspector took.
 #[derive(Clone, Debug, Default)]
 struct Figures {
     /// From the start of the process to the first paint with content.
     paint_ms: f64,
-    paint_cpu_ms: f64,
-    paint_mb: f64,
-    calls_cpu_ms: f64,
-    calls_mb: f64,
+    at_paint: Costs,
+    after_calls: Costs,
     efforts: Vec<Effort>,
     visible: Visible,
 }
@@ -97,17 +112,18 @@ fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: 
     let profile = folders.bench.join(format!("inspector-profile-{}", std::process::id()));
     // The browser is there before.
     let page = Driver::start(chromium, &profile)?;
+    let renderers = Tree::renderers(page.id());
+    let before_ms = renderers.cpu_ms();
     let start = Instant::now();
     let running = peer.start(folders, server)?;
-    let peak = Peak::follow(running.id());
+    let meter = Meter::start(Tree::inspector(running.id(), server), (renderers, before_ms));
     page.go(&running.url)?;
     let paint = "performance.getEntriesByType('paint').find((one) => one.name === 'first-contentful-paint')?.startTime";
     let painted =
         page.until(&format!("location.protocol === 'http:' && {paint} && performance.timeOrigin + {paint}"))?;
     let mut figures = Figures {
         paint_ms: painted.as_f64().unwrap_or(f64::NAN) - running.began_ms,
-        paint_cpu_ms: tree::cpu_ms(running.id()),
-        paint_mb: peak.mb(),
+        at_paint: meter.read(),
         ..Figures::default()
     };
     let mut hand = Hand::new(&page);
@@ -120,9 +136,39 @@ fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: 
             for _ in 0..CALLS {
                 hand.call_again(peer)?;
             }
-            figures.calls_cpu_ms = tree::cpu_ms(running.id());
-            figures.calls_mb = peak.mb();
+            figures.after_calls = meter.read();
         }
     }
     Ok(figures)
+}
+
+/// What an inspector and its page have cost since its start.
+struct Meter {
+    all: Part,
+    below: Part,
+    page: Part,
+}
+
+/// Processes, with the processor time that they had before.
+struct Part {
+    tree: Tree,
+    before_ms: f64,
+    peak: Peak,
+}
+
+impl Meter {
+    fn start(inspector: Tree, page: (Tree, f64)) -> Self {
+        let part = |tree: Tree, before_ms| Part { peak: Peak::follow(tree.clone()), tree, before_ms };
+        Self { below: part(inspector.below(), 0.0), all: part(inspector, 0.0), page: part(page.0, page.1) }
+    }
+
+    fn read(&self) -> Costs {
+        Costs { all: self.all.read(), below: self.below.read(), page: self.page.read() }
+    }
+}
+
+impl Part {
+    fn read(&self) -> Cost {
+        Cost { cpu_ms: self.tree.cpu_ms() - self.before_ms, mb: self.peak.mb() }
+    }
 }

@@ -53,6 +53,10 @@ impl Peer {
         }
     }
 
+    pub(super) const fn is_ours(self) -> bool {
+        matches!(self, Self::Couplet)
+    }
+
     /// Brings it from a registry.
     pub(super) fn install(self, folders: &Folders) -> Result<(), Failure> {
         if self == Self::Couplet {

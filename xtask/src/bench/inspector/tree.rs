@@ -1,8 +1,9 @@
-//! The processor time and the memory of a process and all that it has started.
+//! The processor time and the memory of a process and all that it has started, from Linux's `/proc`.
 
 use std::{
     collections::HashMap,
     fs,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -14,8 +15,74 @@ use std::{
 /// The time between two looks at the memory.
 const STEP: Duration = Duration::from_millis(50);
 
-/// Returns the processes of a tree, by their ids.
-fn processes(root: u32) -> Vec<u32> {
+/// A process and all that it has started, as far as they count.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    root: u32,
+    counts: Counts,
+}
+
+#[derive(Clone, Debug)]
+enum Counts {
+    /// All but this program, and what it has started.
+    Without(PathBuf),
+    /// The same, without the first process.
+    Below(PathBuf),
+    /// Those that draw pages.
+    Renderers,
+}
+
+impl Tree {
+    /// An inspector, without the server that it inspects.
+    pub(super) fn inspector(root: u32, server: &str) -> Self {
+        let server = fs::canonicalize(server).unwrap_or_else(|_| server.into());
+        Self { root, counts: Counts::Without(server) }
+    }
+
+    /// An inspector without the process that has started it, which is `npx`.
+    pub(super) fn below(&self) -> Self {
+        match &self.counts {
+            Counts::Without(server) => Self { root: self.root, counts: Counts::Below(server.clone()) },
+            _ => self.clone(),
+        }
+    }
+
+    /// The processes of Chromium that draw pages and run their scripts.
+    pub(super) fn renderers(browser: u32) -> Self {
+        Self { root: browser, counts: Counts::Renderers }
+    }
+
+    /// Returns the ids of the processes.
+    fn processes(&self) -> Vec<u32> {
+        match &self.counts {
+            Counts::Without(program) => descendants(self.root, |id| !runs(id, program)),
+            Counts::Below(program) => descendants(self.root, |id| !runs(id, program)).split_off(1),
+            Counts::Renderers => {
+                let mut all = descendants(self.root, |_| true);
+                all.retain(|id| words(*id).iter().any(|word| word == "--type=renderer"));
+                all
+            }
+        }
+    }
+
+    /// Returns the processor time so far, in milliseconds, with that of processes that have ended.
+    pub(super) fn cpu_ms(&self) -> f64 {
+        self.processes().into_iter().map(one_cpu_ms).sum()
+    }
+
+    /// Returns the memory in kilobytes; what processes share is divided among them.
+    fn memory_kb(&self) -> u64 {
+        let all = self.processes().into_iter().map(one_memory_kb);
+        match self.counts {
+            Counts::Without(_) | Counts::Below(_) => all.sum(),
+            // Chromium has another one ready for the next page.
+            Counts::Renderers => all.max().unwrap_or(0),
+        }
+    }
+}
+
+/// Returns the processes of a tree, by their ids, without the branches that are not wanted.
+fn descendants(root: u32, is_wanted: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -26,10 +93,21 @@ fn processes(root: u32) -> Vec<u32> {
     let mut found = vec![root];
     let mut at = 0;
     while at < found.len() {
-        found.extend(children.get(&found[at]).into_iter().flatten());
+        found.extend(children.get(&found[at]).into_iter().flatten().filter(|id| is_wanted(**id)));
         at += 1;
     }
     found
+}
+
+fn runs(id: u32, program: &Path) -> bool {
+    fs::read_link(format!("/proc/{id}/exe")).is_ok_and(|path| path == program)
+}
+
+/// The command line of a process.
+fn words(id: u32) -> Vec<String> {
+    let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    // Processes of Chromium have theirs as one text.
+    line.split(|byte| matches!(byte, 0 | b' ')).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 /// The numbers of `/proc/ID/stat`, from the parent on.
@@ -38,11 +116,6 @@ fn stat(id: u32) -> Vec<u64> {
     // The name is in brackets, and may have any character; the state follows.
     let rest = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
     rest.split_whitespace().skip(1).map(|number| number.parse().unwrap_or(0)).collect()
-}
-
-/// Returns the processor time of a tree so far, in milliseconds, with that of its processes that have ended.
-pub(super) fn cpu_ms(root: u32) -> f64 {
-    processes(root).into_iter().map(one_cpu_ms).sum()
 }
 
 fn one_cpu_ms(id: u32) -> f64 {
@@ -59,14 +132,10 @@ fn one_cpu_ms(id: u32) -> f64 {
     ticks(10..12).max(exact / 1e6) + ticks(12..14)
 }
 
-/// Returns the memory of a tree in kilobytes; what processes share is divided among them.
-fn memory_kb(root: u32) -> u64 {
-    let one = |id: u32| {
-        let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
-        line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
-    };
-    processes(root).into_iter().map(one).sum()
+fn one_memory_kb(id: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
 }
 
 /// Follows the memory of a tree until it is dropped.
@@ -76,12 +145,12 @@ pub(super) struct Peak {
 }
 
 impl Peak {
-    pub(super) fn follow(root: u32) -> Self {
+    pub(super) fn follow(tree: Tree) -> Self {
         let peak = Self { most: Arc::default(), over: Arc::default() };
         let (most, over) = (peak.most.clone(), peak.over.clone());
         thread::spawn(move || {
             while !over.load(Relaxed) {
-                most.fetch_max(memory_kb(root), Relaxed);
+                most.fetch_max(tree.memory_kb(), Relaxed);
                 thread::sleep(STEP);
             }
         });
@@ -107,18 +176,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn children_count_with_their_parents() {
+    fn children_count_with_their_parents_and_the_server_does_not() {
         let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 5";
         let mut shell =
             Command::new("sh").args(["-c", &format!("sh -c '{script}' & wait")]).spawn().expect("there is a shell");
         let id = shell.id();
+        let all = Tree::inspector(id, "/no/such/program");
         let is_seen = (0..500).any(|_| {
             thread::sleep(Duration::from_millis(20));
-            processes(id).len() > 1 && cpu_ms(id) > 0.0 && memory_kb(id) > 0
+            all.processes().len() > 1 && all.cpu_ms() > 0.0 && all.memory_kb() > 0
         });
-        let all: Vec<_> = processes(id).iter().map(u32::to_string).collect();
+        let program = fs::read_link(format!("/proc/{id}/exe")).expect("it runs");
+        let without = Tree::inspector(id, &program.to_string_lossy());
+        let below = without.below().processes();
+        let (without, renderers) = (without.processes(), Tree::renderers(id).processes());
+        let all: Vec<_> = all.processes().iter().map(u32::to_string).collect();
         let _ = Command::new("kill").args(all).status();
         let _ = shell.wait();
         assert!(is_seen);
+        // The first process is what was started, whatever it runs.
+        assert_eq!((without, below, renderers), (vec![id], vec![], vec![]));
     }
 }

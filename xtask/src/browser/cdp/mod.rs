@@ -69,6 +69,11 @@ impl Browser {
         Ok(Self { child: Mutex::new(child), wire, profile: profile.to_owned() })
     }
 
+    /// Returns the id of its first process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.lock().unwrap_or_else(|e| e.into_inner()).id()
+    }
+
     /// Opens an empty page with a storage of its own.
     pub(super) fn page(&self) -> Result<Page, Failure> {
         let context = self.wire.call(None, "Target.createBrowserContext", &json!({ "disposeOnDetach": true }))?;

@@ -31,6 +31,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     ("a resource and a template are read", lists::resources),
     ("a subscription shows what changes", lists::subscribes),
     ("a task and its life", task::runs),
+    ("a task in a session", task::runs_in_session),
     ("the view of an app in its sandbox", view::shows),
     ("the level of log messages", logs::level),
     ("each panel opens", panels::all),

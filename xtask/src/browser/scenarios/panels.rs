@@ -27,6 +27,11 @@ pub(in crate::browser) const PANELS: &[&str] = &[
     "messages",
 ];
 
+/// Whether the page shows a value of JavaScript that it does not mean. What the server has logged is not the page's.
+const SLIP: &str = "(() => { const main = document.querySelector('main').cloneNode(true); \
+     main.querySelectorAll('.log-text').forEach((one) => one.remove()); \
+     return /undefined|NaN|\\[object/.test(main.textContent); })()";
+
 pub(super) fn all(stage: &Stage) -> Result<Outcome, Failure> {
     stage.open()?;
     stage.listed()?;
@@ -34,8 +39,7 @@ pub(super) fn all(stage: &Stage) -> Result<Outcome, Failure> {
     for panel in PANELS {
         page.eval(&format!("location.hash = '#/{panel}'"))?;
         page.until(&format!(
-            "location.hash === '#/{panel}' && document.querySelector('main').innerText.trim() && \
-             !/undefined|NaN|\\[object/.test(document.querySelector('main').innerText)"
+            "location.hash === '#/{panel}' && document.querySelector('main').innerText.trim() && !{SLIP}"
         ))
         .map_err(|why| format!("{panel}: {why}"))?;
     }
@@ -44,7 +48,25 @@ pub(super) fn all(stage: &Stage) -> Result<Outcome, Failure> {
         page.eval(&format!("document.querySelector('.timeline [data-mode={view}]').click()"))?;
         page.until(&format!("document.querySelector({})", json!(drawn)))?;
     }
-    Ok(Outcome::Passed)
+    stays(stage)
+}
+
+/// The place in the list of the timeline is the same after another view.
+fn stays(stage: &Stage) -> Result<Outcome, Failure> {
+    let page = &stage.page;
+    let list = "document.querySelector('.timeline .vlist')";
+    let top = page.until(&format!(
+        "(async () => {{ const list = {list}; if (list.scrollHeight < list.clientHeight + 100) return null; \
+         list.scrollTop = 33; await new Promise((done) => list.addEventListener('scroll', done, {{ once: true }})); \
+         return list.scrollTop; }})()"
+    ))?;
+    for view in ["sequence", "list"] {
+        page.eval(&format!("document.querySelector('.timeline [data-mode={view}]').click()"))?;
+    }
+    match page.eval(&format!("{list}.scrollTop"))? {
+        now if now == top => Ok(Outcome::Passed),
+        now => Err(format!("the timeline was scrolled to {top}, and is at {now} after another view")),
+    }
 }
 
 pub(super) fn reloads(stage: &Stage) -> Result<Outcome, Failure> {
