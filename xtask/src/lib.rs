@@ -100,8 +100,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "openapi",
-        usage: "openapi [--debug]",
-        what: "real OpenAPI documents of npm packages as tools: no lint error, and fast enough; a foreign client of them",
+        usage: "openapi [--debug | compare [--write]]",
+        what: "real OpenAPI documents of npm packages as tools: no lint error, and fast enough; a foreign client of them; compare: beside other programs",
         run: openapi::run,
     },
     Command {

@@ -52,6 +52,7 @@ pub(crate) const TOOL: &Keys = &[
     ("icons", Value),
     ("meta", Value),
     ("input_schema", Value),
+    ("accepted_schema", Value),
     ("output_schema", Value),
     ("task", Special),
     ("extension_data", Each),

@@ -163,6 +163,7 @@ use proc_macro::TokenStream;
 /// | `icons = [Icon::new("…")]` | the icons |
 /// | `meta = …` | the `_meta` of the listing, a `Meta` |
 /// | `input_schema = json!({ … })` | the schema of the arguments, for functions that take `RawArgs` |
+/// | `accepted_schema = json!({ … })` | the schema that arguments are validated against, if it allows more |
 /// | `output_schema = json!({ … })` | the schema of the structured content, instead of the one of the result's type |
 /// | `task`, `task = required` | runs as a task, where clients support tasks or only there (feature `tasks`); or any expression of the type `Task` |
 /// | `extension_data = …` | data for an extension; `extension_data(a, b)` for several |

@@ -98,6 +98,9 @@ fn with_tool(server: Server, operation: Arc<Operation>, upstream: &Arc<Upstream>
         .description(&*operation.description)
         .input_schema(operation.input_schema.clone())
         .open_world(true);
+    if let Some(schema) = &operation.accepted_schema {
+        built = built.accepted_schema(schema.clone());
+    }
     if let Some(title) = &operation.title {
         built = built.title(&**title);
     }

@@ -43,6 +43,7 @@ pub fn tool<H, M>(name: impl Into<String>, handler: H) -> ToolBuilder<H, M> {
     ToolBuilder {
         spec: Tool::new(name, RawJson::empty_object()),
         input: None,
+        accepted: None,
         output: None,
         timeout: None,
         data: Vec::new(),
@@ -59,6 +60,7 @@ pub fn tool<H, M>(name: impl Into<String>, handler: H) -> ToolBuilder<H, M> {
 pub struct ToolBuilder<H, M> {
     spec: Tool,
     input: Option<Value>,
+    accepted: Option<Value>,
     output: Option<Value>,
     timeout: Option<Option<Duration>>,
     data: Vec<Arc<dyn ToolData>>,
@@ -138,6 +140,7 @@ where
         ToolDef {
             spec: self.spec,
             input: self.input,
+            accepted: self.accepted,
             output: self.output,
             timeout: self.timeout,
             data: self.data,
@@ -179,6 +182,8 @@ impl<S> IntoTool<S> for ToolDef<S> {
 pub struct ToolDef<S> {
     pub(crate) spec: Tool,
     input: Option<Value>,
+    /// The schema that arguments are validated against, instead of `input`.
+    accepted: Option<Value>,
     output: Option<Value>,
     pub(crate) timeout: Option<Option<Duration>>,
     /// The data for extensions.
@@ -235,7 +240,8 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         declared.sort(&mut input);
         let closed = config.deny_unknown && self.input.is_none() && close(&mut input);
         let output = self.output.clone().or_else(|| self.signature.output.map(|schema| schema(config.dialect)));
-        self.checks = Checks::new(self.input.as_ref(), self.output.as_ref(), &self.signature, config.validation)?;
+        let accepted = self.accepted.as_ref().or(self.input.as_ref());
+        self.checks = Checks::new(accepted, self.output.as_ref(), &self.signature, config.validation)?;
         if closed {
             self.checks.known = Some(known_arguments(&input, &declared));
         }
@@ -247,11 +253,25 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
     }
 
     pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
-        let Self { spec, input, output, timeout, data, described, scopes, .. } = self;
+        let Self { spec, input, accepted, output, timeout, data, described, scopes, .. } = self;
         let (mirrored, checks) = (self.mirrored, self.checks);
         let (signature, place) = (self.signature, self.place);
         let run = definition::bind::<ToolKind, S>(self.run, state);
-        ToolDef { spec, input, output, timeout, data, described, scopes, mirrored, checks, signature, run, place }
+        ToolDef {
+            spec,
+            input,
+            accepted,
+            output,
+            timeout,
+            data,
+            described,
+            scopes,
+            mirrored,
+            checks,
+            signature,
+            run,
+            place,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Failure,
-    workspace::{self, capture, cargo, command, root, show},
+    workspace::{self, capture, cargo, children_seconds, command, root, show},
 };
 
 /// A way to make servers.
@@ -200,17 +200,6 @@ impl Folders {
         }
         fs::write(&ready, wanted).map_err(|e| format!("{}: {e}", ready.display()))
     }
-}
-
-/// The processor time of all processes that this one has started and that are over, and of those that they started.
-fn children_seconds() -> Result<f64, Failure> {
-    let stat = fs::read_to_string("/proc/self/stat").map_err(|e| format!("/proc/self/stat: {e}"))?;
-    // The name of the program may have anything in it; after it the fields are numbers.
-    let (_, fields) = stat.rsplit_once(')').ok_or("/proc/self/stat cannot be read")?;
-    let ticks = |at: usize| fields.split_whitespace().nth(at).and_then(|field| field.parse::<f64>().ok());
-    let both = ticks(13).zip(ticks(14)).map(|(user, system)| user + system);
-    // Linux counts a hundred ticks per second for programs, whatever it counts for itself.
-    both.map(|ticks| ticks / 100.0).ok_or_else(|| "/proc/self/stat has too few fields".to_owned())
 }
 
 /// The folder of the peers.

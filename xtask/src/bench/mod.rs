@@ -16,7 +16,7 @@ mod subjects;
 mod suites;
 mod tables;
 
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
 use kits::{Folders, Kit};
 use options::Options;
@@ -52,6 +52,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let bad = results.records.iter().filter(|r| r.values["errors"].as_u64().is_some_and(|errors| errors > 0)).count();
     println!("results: {}, {} s", rig.folders.bench.join("results.jsonl").display(), started.elapsed().as_secs());
     if bad > 0 { Err(format!("wrong answers in {bad} measurements")) } else { Ok(()) }
+}
+
+/// Installs FastMCP; returns its interpreter.
+pub(crate) fn fastmcp() -> Result<PathBuf, Failure> {
+    let folders = Folders::new()?;
+    folders.build(Kit::FastMcp)?;
+    Ok(folders.bench.join("fastmcp/bin/python"))
+}
+
+/// The name and the version of FastMCP.
+pub(crate) fn fastmcp_version() -> String {
+    Kit::FastMcp.version()
 }
 
 /// A part of the benchmarks with options of its own.

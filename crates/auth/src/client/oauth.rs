@@ -101,6 +101,7 @@ impl OAuth {
             issuer: None,
             document: None,
             scopes: Vec::new(),
+            trusted_pkce: Vec::new(),
             bound: false,
             reach: None,
             fetcher: None,
@@ -119,6 +120,22 @@ impl OAuth {
     /// client's credential. By default it is the first one that the server lists.
     pub fn issuer(self, issuer: impl Into<String>) -> Self {
         self.set(|config| config.issuer = Some(issuer.into()))
+    }
+
+    /// Logs in at this authorization server although its metadata says nothing about PKCE, which a login is otherwise
+    /// refused for: for servers that support PKCE with `S256` nevertheless. Microsoft Entra ID and Amazon Cognito are such.
+    ///
+    /// Without such support, a stolen authorization code could be used by a thief: read the documentation of the server.
+    ///
+    /// ```
+    /// use couplet_auth::client::{Credential, OAuth};
+    ///
+    /// let issuer = "https://login.microsoftonline.com/aaaabbbb-0000-cccc-1111-dddd2222eeee/v2.0";
+    /// let oauth = OAuth::new("Notes").registered("the client id", Credential::Public).issuer(issuer).trust_pkce(issuer);
+    /// # drop(oauth);
+    /// ```
+    pub fn trust_pkce(self, issuer: impl Into<String>) -> Self {
+        self.set(|config| config.trusted_pkce.push(issuer.into()))
     }
 
     /// Sets the URL of the client's metadata document, an https URL that is also its client id. The authorization

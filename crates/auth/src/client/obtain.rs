@@ -86,7 +86,7 @@ impl Obtain<'_> {
 
     async fn by_page(&self, page: &Page) -> Result<Issued, Refused> {
         let server = &self.found.server;
-        let visit = Arc::new(Visit::new(server)?);
+        let visit = Arc::new(Visit::new(server, &self.config.trusted_pkce)?);
         let (identity, redirect, door) = self.introduce(page).await?;
         let resource = &self.found.resource;
         let wish = Wish { client: &identity.id, redirect: &redirect, resource, scopes: &self.scopes };

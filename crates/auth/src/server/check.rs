@@ -80,6 +80,9 @@ impl Verifier {
     }
 
     fn verified(&self, claims: Claims) -> Result<Verified, Refusal> {
+        if !self.required.iter().all(|(name, values)| claims.has(name, values)) {
+            return Err(Refusal::Invalid("the token lacks a claim that this server requires"));
+        }
         let mut scopes = claims.scopes.clone();
         let mut at = 0;
         // Implied scopes may imply further ones; each is expanded once.

@@ -25,7 +25,7 @@ pub struct Claims {
     pub issuer: String,
     /// The subject (`sub`): the user, if the token is for one.
     pub subject: Option<String>,
-    /// The client that the token was issued to (`client_id` or `azp`).
+    /// The client that the token was issued to (`client_id`, `azp` or `cid`).
     pub client: Option<String>,
     /// The audiences (`aud`). This server is one of them.
     pub audience: Vec<String>,
@@ -39,9 +39,27 @@ pub struct Claims {
 }
 
 impl Claims {
+    /// The claims that are fields, and so not among the others.
+    pub(crate) const FIELDS: [&str; 11] =
+        ["iss", "sub", "aud", "exp", "nbf", "scope", "scp", "client_id", "azp", "cid", "cnf"];
+
     /// Returns another claim; `None` if it is missing or has another type.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         T::deserialize(self.all.get(name)?).ok()
+    }
+
+    /// Whether a claim, or an item of its list, is one of these values. Numbers and booleans are compared as JSON.
+    pub(crate) fn has(&self, name: &str, values: &[String]) -> bool {
+        let is_one = |value: &Value| match value {
+            Value::String(text) => values.contains(text),
+            Value::Bool(_) | Value::Number(_) => values.contains(&value.to_string()),
+            _ => false,
+        };
+        match self.all.get(name) {
+            Some(Value::Array(items)) => items.iter().any(is_one),
+            Some(value) => is_one(value),
+            None => false,
+        }
     }
 
     /// The principal, unique across issuers and clients.
@@ -70,6 +88,8 @@ pub(crate) struct Unchecked {
     scp: Option<Many>,
     client_id: Option<String>,
     azp: Option<String>,
+    /// The name of Okta.
+    cid: Option<String>,
     cnf: Option<Confirmation>,
     #[serde(flatten)]
     rest: Map<String, Value>,
@@ -107,7 +127,7 @@ impl Unchecked {
         if self.nbf.is_some_and(|nbf| nbf.is_nan() || nbf > now + leeway) {
             return no("the token is not valid yet");
         }
-        let client = self.client_id.or(self.azp);
+        let client = self.client_id.or(self.azp).or(self.cid);
         if self.sub.is_none() && client.is_none() {
             return no("the token has neither a subject nor a client");
         }

@@ -31,6 +31,8 @@ pub struct Issuer {
     pub(crate) secret: Option<SharedSecret>,
     pub(crate) reach: Option<Reach>,
     pub(crate) pause: Duration,
+    /// Whether clients can log in there, so that the metadata lists it.
+    pub(crate) listed: bool,
 }
 
 /// The introspection credentials and endpoint.
@@ -74,6 +76,7 @@ impl Issuer {
             secret: None,
             reach: None,
             pause: Duration::from_secs(30),
+            listed: true,
         }
     }
 
@@ -136,6 +139,12 @@ impl Issuer {
     /// if the issuer is on one.
     pub fn reach(mut self, reach: Reach) -> Self {
         self.reach = Some(reach);
+        self
+    }
+
+    /// Leaves it out of the metadata: it issues tokens to workloads, and clients cannot log in there.
+    pub(crate) fn unlisted(mut self) -> Self {
+        self.listed = false;
         self
     }
 

@@ -15,6 +15,7 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 pub(crate) struct Metadata {
     /// The resource identifier: the server's URL, as clients use it.
     pub(crate) resource: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) authorization_servers: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) scopes_supported: Vec<String>,

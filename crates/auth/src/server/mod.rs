@@ -3,6 +3,7 @@
 //! * [`Verifier`] accepts access tokens that an authorization server issued for this server, as JWTs or opaque,
 //!   DPoP-bound or not, and serves the protected resource metadata that tells clients where to log in.
 //! * [`Tokens`] accepts a fixed set of tokens, each for one caller.
+//! * [`provider`] has verifiers for common authorization servers.
 //! * [`Claims`] are the verified claims of a token; handlers extract them as `Auth<Claims>`.
 //!
 //! Pass a [`Verifier`] or [`Tokens`] to `Endpoint::authorize`. Invariants:
@@ -25,6 +26,7 @@ mod jws;
 mod key;
 mod memo;
 mod metadata;
+pub mod provider;
 mod published;
 mod refusal;
 mod tokens;

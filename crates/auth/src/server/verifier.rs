@@ -44,6 +44,8 @@ pub struct Verifier {
     pub(crate) audience: Vec<String>,
     pub(crate) challenges: Challenges,
     pub(crate) implied: Vec<(String, Vec<String>)>,
+    /// Claims, each with the values of which it must have one.
+    pub(crate) required: Vec<(String, Vec<String>)>,
     pub(crate) proofs: Proofs,
     pub(crate) leeway: u64,
     pub(crate) cache_ttl: Duration,
@@ -71,6 +73,7 @@ impl Verifier {
             at,
             challenges,
             implied: Vec::new(),
+            required: Vec::new(),
             proofs: Proofs::new(),
             leeway: 60,
             cache_ttl: Duration::from_secs(30),
@@ -91,7 +94,7 @@ impl Verifier {
             return Err(Error::new(ErrorKind::Config, "only one issuer can use token introspection"));
         }
         // Clients cannot use an identifier that is not a URL.
-        if parse(&issuer.name).is_some() {
+        if issuer.listed && parse(&issuer.name).is_some() {
             self.metadata.authorization_servers.push(issuer.name.clone());
         }
         self.issuers.push(Known::new(issuer)?);
@@ -119,6 +122,36 @@ impl Verifier {
     /// Accepts another audience, too, such as an alias of this server.
     pub fn audience(mut self, name: impl Into<String>) -> Self {
         self.audience.push(name.into());
+        self
+    }
+
+    /// Requires that a claim has one of these values, or, if it is a list, contains one of them. Numbers and booleans are
+    /// given as JSON (`"true"`). Several calls must all hold.
+    ///
+    /// ```
+    /// use couplet_auth::server::Verifier;
+    ///
+    /// # fn main() -> Result<(), couplet_core::Error> {
+    /// let verifier = Verifier::new("https://mcp.example.com/mcp", "https://login.example.com")?
+    ///     .require_claim("department", ["sales", "support"])
+    ///     .require_claim("email_verified", ["true"]);
+    /// # drop(verifier);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if [`Claims`] has the claim as a field: `iss`, `sub`, `aud`, `exp`, `nbf`, `scope`, `scp`, `client_id`, `azp`,
+    /// `cid` and `cnf`.
+    #[track_caller]
+    pub fn require_claim(
+        mut self,
+        name: impl Into<String>,
+        values: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let name = name.into();
+        assert!(!Claims::FIELDS.contains(&&*name), "the claim `{name}` cannot be required: use `map_claims`");
+        self.required.push((name, values.into_iter().map(Into::into).collect()));
         self
     }
 

@@ -1,6 +1,6 @@
 //! What others have fallen for, and what happens here.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{ISSUER, REDIRECT, SERVER, World, refuse};
 
@@ -95,6 +95,17 @@ async fn line_406_407_408_without_pkce_there_is_no_login() {
         let error = world.once(&world.person()).await.unwrap_err();
         assert!(error.to_string().contains("PKCE"), "{error}");
         assert!(!went_on(&world));
+    }
+    // Only silence is trusted, and only that of the named server.
+    for (issuer, methods, is_trusted) in
+        [(ISSUER, Value::Null, true), (ISSUER, json!(["plain"]), false), ("https://evil.example", Value::Null, false)]
+    {
+        let world = World::new();
+        world.server_says("code_challenge_methods_supported", methods.clone());
+        let login = world.once(&world.person().trust_pkce(issuer)).await;
+        assert_eq!(login.is_ok(), is_trusted, "{issuer} {methods}");
+        assert_eq!(went_on(&world), is_trusted, "{issuer} {methods}");
+        assert!(!is_trusted || world.on_page("code_challenge_method").as_deref() == Some("S256"));
     }
     let world = World::new();
     world.once(&world.person()).await.unwrap();

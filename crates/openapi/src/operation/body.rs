@@ -46,6 +46,8 @@ pub(crate) struct Body {
     pub(crate) kind: BodyKind,
     pub(crate) media_type: String,
     pub(crate) required: bool,
+    /// Whether `null` can be the whole body.
+    pub(crate) nullable: bool,
     pub(crate) content: Content,
 }
 
@@ -71,6 +73,8 @@ pub(crate) struct Member {
     /// The media type of a part.
     pub(crate) media_type: Option<String>,
     pub(crate) is_file: bool,
+    /// Whether `null` is sent as a value.
+    pub(crate) nullable: bool,
 }
 
 /// The preferred alternative of a request body.
@@ -113,6 +117,7 @@ impl<'a> Chosen<'a> {
             explode,
             media_type,
             is_file: self.kind == BodyKind::Multipart && is_file(document, schema),
+            nullable: false,
         }
     }
 }

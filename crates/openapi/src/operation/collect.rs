@@ -171,6 +171,7 @@ fn operation(
         title: title(operation),
         description: description(operation, item, &raw.key(), &inputs.parameters),
         input_schema: inputs.schema,
+        accepted_schema: inputs.accepted,
         output_schema,
         id: operation["operationId"].as_str().map(str::to_owned),
         base,

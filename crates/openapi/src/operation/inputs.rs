@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::{
-    body::{Body, BodyKind, Chosen, Content, is_file},
+    body::{Body, BodyKind, Chosen, Content, Member, is_file},
     names,
-    parameter::Parameter,
+    parameter::{Parameter, Values},
 };
 use crate::{
     document::Document,
-    schema::{Direction, Rewriter},
+    schema::{Direction, NULL, Rewriter, allow_null, without_null},
     text,
 };
 
@@ -30,7 +30,9 @@ const DESCRIPTION: usize = 500;
 /// The arguments of an operation.
 pub(super) struct Inputs {
     pub(super) schema: Value,
-    /// The size of the schema in bytes.
+    /// The schema that arguments are validated against, if it allows `null` where the other one does not.
+    pub(super) accepted: Option<Value>,
+    /// The size of the listed schema in bytes.
     pub(super) size: usize,
     pub(super) parameters: Vec<Parameter>,
     pub(super) body: Option<Body>,
@@ -66,10 +68,10 @@ impl Sources<'_> {
             let body = writer.body();
             let is_over = writer.rewriter.is_over_budget();
             deepest = writer.rewriter.deepest();
-            let schema = writer.schema();
+            let (schema, accepted) = writer.schemas();
             let size = schema.to_string().len();
             if !is_over && size <= most {
-                return Ok(Inputs { schema, size, parameters, body });
+                return Ok(Inputs { schema, accepted, size, parameters, body });
             }
         }
         Err(format!("its arguments need a schema of more than {} KiB", LARGEST >> 10))
@@ -94,6 +96,8 @@ impl<'a> Writer<'_, 'a> {
             parameter.fixed = parameter.required.then(|| only_value(document, schema)).flatten();
             if parameter.fixed.is_none() {
                 parameter.argument = names::argument(&parameter.name, parameter.place.as_str(), &mut self.taken);
+                self.rewriter.nulls = parameter.values == Values::Json;
+                parameter.nullable = self.is_nullable(schema);
                 let mut written = self.rewriter.rewrite(schema);
                 let described = text::clean(source["description"].as_str().unwrap_or_default(), DESCRIPTION);
                 describe(&mut written, described);
@@ -114,6 +118,8 @@ impl<'a> Writer<'_, 'a> {
         let source = self.sources.body;
         let chosen = Chosen::of(document, source)?;
         let required = source["required"] == true;
+        self.rewriter.nulls = chosen.kind == BodyKind::Json;
+        let nullable = self.is_nullable(chosen.schema);
         let content = match self.has_members(&chosen) {
             true => self.members(&chosen, required),
             false => {
@@ -124,7 +130,12 @@ impl<'a> Writer<'_, 'a> {
                 Content::Whole(argument)
             }
         };
-        Some(Body { kind: chosen.kind, media_type: chosen.media_type.to_owned(), required, content })
+        Some(Body { kind: chosen.kind, media_type: chosen.media_type.to_owned(), required, nullable, content })
+    }
+
+    /// Whether `null` is sent as a value.
+    fn is_nullable(&self, schema: &'a Value) -> bool {
+        self.rewriter.nulls && self.rewriter.parts(schema).is_nullable(self.sources.document)
     }
 
     /// Whether each member of a body can be an argument of its own.
@@ -156,7 +167,8 @@ impl<'a> Writer<'_, 'a> {
             };
             self.name_foreign(name, &mut written);
             self.add(&argument, written, required && needed.contains(&name));
-            members.push(chosen.member(document, name, argument, schema));
+            let nullable = self.is_nullable(schema);
+            members.push(Member { nullable, ..chosen.member(document, name, argument, schema) });
         }
         Content::Members(members)
     }
@@ -200,12 +212,20 @@ impl<'a> Writer<'_, 'a> {
         }
     }
 
-    fn schema(self) -> Value {
+    /// Returns the listed schema, and the one that also allows `null`: as a value, or in place of an absent argument.
+    fn schemas(self) -> (Value, Option<Value>) {
         let mut schema = json!({ "type": "object", "properties": self.properties, "additionalProperties": false });
         if !self.required.is_empty() {
-            schema["required"] = Value::Array(self.required);
+            schema["required"] = Value::Array(self.required.clone());
         }
-        schema
+        let mut accepted = schema.clone();
+        let properties = accepted["properties"].as_object_mut().into_iter().flatten();
+        for (_, argument) in properties.filter(|(name, _)| !self.required.iter().any(|needed| needed == *name)) {
+            argument.as_object_mut().map(allow_null);
+        }
+        without_null(&mut schema);
+        let accepted = (accepted != schema).then_some(accepted);
+        (schema, accepted)
     }
 }
 
@@ -215,7 +235,7 @@ fn describe(schema: &mut Map<String, Value>, described: String) {
         return;
     }
     let own = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    let added = ["One of `", "Matches `"].iter().filter_map(|start| own.rfind(start)).min();
+    let added = ["One of `", "Matches `", NULL].iter().filter_map(|start| own.rfind(start)).min();
     let listed = added.and_then(|at| own.get(at..)).unwrap_or_default();
     let space = if listed.is_empty() { "" } else { " " };
     schema.insert("description".to_owned(), format!("{described}{space}{listed}").into());

@@ -44,6 +44,8 @@ pub struct Operation {
     pub output_schema: Option<Value>,
     /// The `operationId` of the document.
     pub id: Option<String>,
+    /// The JSON Schema that arguments are validated against, if it allows more than the listed one.
+    pub(crate) accepted_schema: Option<Value>,
     pub(crate) base: Base,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Option<Body>,

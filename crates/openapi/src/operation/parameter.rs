@@ -84,6 +84,8 @@ pub(crate) struct Parameter {
     pub(crate) place: Place,
     pub(crate) required: bool,
     pub(crate) values: Values,
+    /// Whether `null` is sent as a value.
+    pub(crate) nullable: bool,
     /// The only value that the document allows. It is no argument.
     pub(crate) fixed: Option<Value>,
 }
@@ -129,14 +131,15 @@ impl Parameter {
         let is_content = value.get("schema").is_none() && media_type.is_some_and(is_json);
         let values = if is_content { Values::Json } else { Values::Styled { style, explode, allow_reserved } };
         let required = value["required"] == true || place == Place::Path;
-        Some(Self { name: name.to_owned(), argument: name.to_owned(), place, required, values, fixed: None })
+        let (name, argument) = (name.to_owned(), name.to_owned());
+        Some(Self { name, argument, place, required, values, nullable: false, fixed: None })
     }
 
     /// Creates the parameter for a variable of a path that the document does not describe.
     pub(super) fn undescribed(name: &str) -> Self {
         let values = Values::Styled { style: Style::Simple, explode: false, allow_reserved: false };
         let (name, argument) = (name.to_owned(), name.to_owned());
-        Self { name, argument, place: Place::Path, required: true, values, fixed: None }
+        Self { name, argument, place: Place::Path, required: true, values, nullable: false, fixed: None }
     }
 
     /// Returns the schema of a resolved parameter.

@@ -15,11 +15,13 @@ pub(super) fn write(
 ) -> Result<Option<(HeaderValue, Bytes)>, ArgumentError> {
     let given: Vec<(Member, &Value)> = match &body.content {
         Content::Members(members) => {
-            let given = members.iter().filter_map(|member| Some((member.clone(), arguments.get(&member.argument)?)));
-            given.collect()
+            let given = members.iter().filter_map(|member| Some((member, arguments.get(&member.argument)?)));
+            let given = given.filter(|(member, value)| member.nullable || !value.is_null());
+            given.map(|(member, value)| (member.clone(), value)).collect()
         }
         Content::Whole(argument) => {
-            let Some(value) = arguments.get(argument) else { return absent(body, argument) };
+            let given = arguments.get(argument).filter(|value| body.nullable || !value.is_null());
+            let Some(value) = given else { return absent(body, argument) };
             match (body.kind, value) {
                 (BodyKind::Form | BodyKind::Multipart, Value::Object(members)) => {
                     members.iter().map(|(name, value)| (plain(name, argument), value)).collect()
@@ -68,7 +70,7 @@ fn header(media_type: &str) -> HeaderValue {
 /// A member of a body whose schema the document does not list.
 fn plain(name: &str, argument: &str) -> Member {
     let (name, argument) = (name.to_owned(), argument.to_owned());
-    Member { name, argument, style: None, explode: true, media_type: None, is_file: false }
+    Member { name, argument, style: None, explode: true, media_type: None, is_file: false, nullable: false }
 }
 
 fn form(given: &[(Member, &Value)]) -> Bytes {

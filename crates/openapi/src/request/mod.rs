@@ -82,7 +82,7 @@ impl Operation {
         let mut cookies = Vec::new();
         for parameter in &self.parameters {
             let given = parameter.fixed.as_ref().or_else(|| arguments.get(&parameter.argument));
-            let Some(value) = given.filter(|value| !value.is_null()) else {
+            let Some(value) = given.filter(|value| parameter.nullable || !value.is_null()) else {
                 if parameter.required {
                     return Err(ArgumentError::new(&parameter.argument, "is required"));
                 }

@@ -85,6 +85,29 @@ impl<'a> Parts<'a> {
         listed.into_iter().flat_map(items).take(MOST_VALUES).filter(is_choice).take(MOST).collect()
     }
 
+    /// Whether `null` is allowed: by `nullable` of OpenAPI 3.0 and its predecessor, among the types, as an alternative or a
+    /// choice, or because nothing is said.
+    pub(crate) fn is_nullable(&self, document: &'a Document) -> bool {
+        let is_null = |schema: &Value| match &schema["type"] {
+            Value::Array(kinds) => kinds.iter().take(MOST).any(|kind| kind == "null"),
+            kind => kind == "null",
+        };
+        let is_flagged = |schema: &Value| schema["nullable"] == true || schema["x-nullable"] == true;
+        let listed = self.find("oneOf").or_else(|| self.find("anyOf"));
+        let mut listed = listed.into_iter().flat_map(items).take(MOST_VALUES).map(|schema| document.resolve(schema));
+        let flag = self.find("nullable").or_else(|| self.find("x-nullable"));
+        if flag == Some(&Value::Bool(true)) || listed.any(|schema| is_null(schema) || is_flagged(schema)) {
+            return true;
+        }
+        match (self.find("type"), self.find("enum"), self.find("const")) {
+            (Some(Value::Array(kinds)), ..) => kinds.iter().take(MOST).any(|kind| kind == "null"),
+            (Some(kind), ..) => kind == "null",
+            (None, Some(values), _) => items(values).take(MOST_VALUES).any(Value::is_null),
+            (None, None, Some(value)) => value.is_null(),
+            (None, None, None) => self.kind().is_none() && self.alternatives(document).is_empty(),
+        }
+    }
+
     /// Returns the properties of all parts, nearest first; a name may come twice.
     pub(crate) fn properties(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         self.iter().filter_map(|part| part.get("properties")).flat_map(members)

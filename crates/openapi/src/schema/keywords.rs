@@ -71,7 +71,7 @@ fn choices(parts: &Parts<'_>, kind: Option<&str>, out: &mut Map<String, Value>) 
 }
 
 /// Adds a sentence to the description.
-fn describe(sentence: &str, out: &mut Map<String, Value>) {
+pub(super) fn describe(sentence: &str, out: &mut Map<String, Value>) {
     let described = out.get("description").and_then(Value::as_str).unwrap_or_default();
     let space = if described.is_empty() { "" } else { " " };
     let description = format!("{described}{space}{sentence}");

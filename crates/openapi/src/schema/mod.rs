@@ -5,6 +5,7 @@
 
 mod gather;
 mod keywords;
+mod null;
 
 use serde_json::{Map, Value, json};
 
@@ -13,6 +14,7 @@ use crate::{
     text,
 };
 use gather::Parts;
+pub(crate) use null::{allow_null, without_null};
 
 /// The bytes that a schema has besides its names and its description, about.
 const NODE_BYTES: usize = 20;
@@ -20,10 +22,13 @@ const NODE_BYTES: usize = 20;
 /// The maximum length of a description within a schema.
 const DESCRIPTION: usize = 400;
 
+/// The description of `null`.
+pub(crate) const NULL: &str = "May be `null`.";
+
 /// The direction in which values of a schema are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// Arguments: members that only the API writes are left out, and `null` too.
+    /// Arguments: members that only the API writes are left out, and `null` where it cannot be sent.
     Request,
     /// Results: only the types remain, each with `null`, since APIs deviate from their documents.
     Response,
@@ -33,6 +38,8 @@ pub(crate) enum Direction {
 pub(crate) struct Rewriter<'a> {
     document: &'a Document,
     direction: Direction,
+    /// Whether `null` can be sent. A schema that has it is not listed as it is: see [`without_null`].
+    pub(crate) nulls: bool,
     /// The number of levels that are written; below there is only a type.
     levels: usize,
     /// The bytes that were written, about, and the maximum.
@@ -46,7 +53,7 @@ pub(crate) struct Rewriter<'a> {
 
 impl<'a> Rewriter<'a> {
     pub(crate) fn new(document: &'a Document, direction: Direction, levels: usize, most_bytes: usize) -> Self {
-        Self { document, direction, levels, bytes: 0, most_bytes, deepest: 0, open: Vec::new() }
+        Self { document, direction, nulls: false, levels, bytes: 0, most_bytes, deepest: 0, open: Vec::new() }
     }
 
     /// Whether more was to be written than one result may have. The result is then incomplete.
@@ -82,6 +89,7 @@ impl<'a> Rewriter<'a> {
         let is_recursive = itself.is_some_and(|it| self.open.iter().any(|open| std::ptr::eq(*open, it)));
         if level >= self.levels || is_recursive || self.is_over_budget() {
             self.cut(&parts, &mut out);
+            self.nullable(&parts, &mut out);
             return out;
         }
         let outside = self.open.len();
@@ -97,7 +105,16 @@ impl<'a> Rewriter<'a> {
             _ => {}
         }
         self.open.truncate(outside);
+        self.nullable(&parts, &mut out);
         out
+    }
+
+    /// Allows `null` where the document does, and says so to models, which do not see it in the schema.
+    fn nullable(&mut self, parts: &Parts<'a>, out: &mut Map<String, Value>) {
+        if self.nulls && parts.is_nullable(self.document) && allow_null(out) {
+            keywords::describe(NULL, out);
+            self.bytes += NULL.len();
+        }
     }
 
     /// The type, which is nullable in results.

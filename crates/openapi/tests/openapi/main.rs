@@ -9,5 +9,6 @@ mod calls;
 mod documents;
 mod hostile;
 mod kit;
+mod nulls;
 mod resources;
 mod swagger2;

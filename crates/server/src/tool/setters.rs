@@ -1,6 +1,6 @@
 //! The setters of a tool, of its builder and of its definition.
 
-/// Both types have the fields `spec`, `input`, `output`, `timeout`, `scopes` and `data`.
+/// Both types have the fields `spec`, `input`, `accepted`, `output`, `timeout`, `scopes` and `data`.
 macro_rules! tool_setters {
     () => {
         $crate::setters::listing_setters!("Sets the description: what the tool does, for the model.");
@@ -44,6 +44,25 @@ macro_rules! tool_setters {
         /// validated against it before the handler runs; see [`Validation`](crate::Validation).
         pub fn input_schema(mut self, schema: Value) -> Self {
             self.input = Some(schema);
+            self
+        }
+
+        /// Sets the JSON Schema that arguments are validated against, if it allows more than the listed one: such as
+        /// `null`, which some hosts reject in a schema.
+        ///
+        /// ```
+        /// use couplet_server::{Server, extract::RawArgs, tool};
+        /// use serde_json::json;
+        ///
+        /// let schema = |kind| json!({ "type": "object", "properties": { "due": { "type": kind } } });
+        /// let server: Server = Server::new("tasks", "1.0.0").tool(
+        ///     tool("plan", |RawArgs(arguments): RawArgs| arguments.as_str().to_owned())
+        ///         .input_schema(schema(json!("string")))
+        ///         .accepted_schema(schema(json!(["string", "null"]))),
+        /// );
+        /// ```
+        pub fn accepted_schema(mut self, schema: Value) -> Self {
+            self.accepted = Some(schema);
             self
         }
 
