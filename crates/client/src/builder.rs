@@ -43,6 +43,7 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
+#[doc = include_str!("docs/callbacks.md")]
 #[must_use = "nothing happens before `connect`"]
 #[derive(Clone)]
 pub struct ClientBuilder {
@@ -143,6 +144,18 @@ impl ClientBuilder {
     /// Sets the callback for URL elicitation, and declares the capability.
     ///
     /// Show the URL in full, and open it only if the user agrees.
+    ///
+    /// ```
+    /// use couplet_client::Client;
+    ///
+    /// let client = Client::new("demo", "1.0.0").on_elicit_url(|page| async move {
+    ///     let host = page.url_host().unwrap_or("an unknown host");
+    ///     tracing::info!(url = page.url(), "{}: {host}", page.message());
+    ///     // A real program asks its user, and opens the page.
+    ///     page.decline()
+    /// });
+    /// # drop(client);
+    /// ```
     pub fn on_elicit_url<F, Fut>(mut self, answer: F) -> Self
     where
         F: Fn(Elicitation) -> Fut + Send + Sync + 'static,
@@ -155,6 +168,22 @@ impl ClientBuilder {
     /// Sets the callback for sampling, and declares the capability: servers can send prompts to the client's model.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
+    ///
+    /// ```
+    /// use couplet_client::Client;
+    /// use couplet_types::{CreateMessageParams, CreateMessageResult, RpcError};
+    ///
+    /// async fn sample(params: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
+    ///     if params.max_tokens > 4_000 {
+    ///         return Err(RpcError::invalid_params("at most 4,000 tokens are sampled for a server"));
+    ///     }
+    ///     // A real program shows the messages to its user, and sends them to its model.
+    ///     Ok(CreateMessageResult::new("example-model", "It rained."))
+    /// }
+    ///
+    /// let client = Client::new("demo", "1.0.0").on_sample(sample);
+    /// # drop(client);
+    /// ```
     pub fn on_sample<F, Fut>(mut self, answer: F) -> Self
     where
         F: Fn(CreateMessageParams) -> Fut + Send + Sync + 'static,
@@ -256,6 +285,15 @@ impl ClientBuilder {
     }
 
     /// Sets the limits of the connection: sizes of messages, queues and lists.
+    ///
+    /// ```
+    /// use couplet_client::Client;
+    /// use couplet_core::Limits;
+    ///
+    /// // Results of up to 64 MiB.
+    /// let client = Client::new("demo", "1.0.0").limits(Limits::default().max_message(64 << 20));
+    /// # drop(client);
+    /// ```
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -265,6 +303,19 @@ impl ClientBuilder {
     ///
     /// Pass clones of one [`Cache`] to share responses between clients. A single request can bypass the cache with
     /// [`RequestBuilder::no_cache`](crate::RequestBuilder::no_cache).
+    ///
+    /// Only lists and resources are cached, for as long as the server allows (2026-07-28), and until it notifies of a change.
+    /// Results of tools are never cached.
+    ///
+    /// ```
+    /// use couplet_client::{Cache, Client};
+    ///
+    /// let cache = Cache::bounded(1_000, 16 << 20);
+    /// let one = Client::new("demo", "1.0.0").cache(cache.for_principal("ada"));
+    /// let other = Client::new("demo", "1.0.0").cache(cache.for_principal("alan"));
+    /// let without = Client::new("demo", "1.0.0").cache(None);
+    /// # drop((one, other, without));
+    /// ```
     pub fn cache(mut self, cache: impl Into<Option<Cache>>) -> Self {
         self.cache = cache.into().map_or(Caching::Off, Caching::Given);
         self
@@ -322,6 +373,25 @@ impl ClientBuilder {
     /// Connects to a server, and returns the [`Driver`], a future that the caller has to poll for the client to work.
     ///
     /// If all three timeouts are `None`, neither a timer nor a runtime is needed.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use couplet_client::Client;
+    /// use couplet_core::{Error, Service};
+    ///
+    /// /// Lists tools without a spawned task: the driver runs beside the request.
+    /// async fn names(server: Arc<dyn Service>) -> Result<Vec<String>, Error> {
+    ///     let (client, driver) = Client::new("demo", "1.0.0").connect_with_driver(server).await?;
+    ///     let listed = async {
+    ///         let tools = client.tools().await;
+    ///         client.close().await?;
+    ///         tools
+    ///     };
+    ///     let (tools, ended) = tokio::join!(listed, driver);
+    ///     ended?;
+    ///     Ok(tools?.into_iter().map(|tool| tool.name).collect())
+    /// }
+    /// ```
     ///
     /// # Errors
     /// The same as those of [`ClientBuilder::connect`].

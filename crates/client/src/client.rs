@@ -85,6 +85,7 @@ use crate::{
 ///
 /// [`Client::listen`] subscribes to changes of lists and resources, in every revision. [`Client::notifications`] is the
 /// stream of all notifications that belong to no request.
+#[doc = include_str!("docs/requests.md")]
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
@@ -199,12 +200,32 @@ impl Client {
         self.call(name, arguments).outcome()
     }
 
-    /// Reads a resource.
+    /// Reads a resource. The result has one content or several: the files of a folder, for example.
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+    /// let result = client.read("notes://today").await?;
+    /// for content in &result.contents {
+    ///     tracing::info!(uri = content.uri, "read");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn read(&self, uri: impl Into<String>) -> RequestBuilder<ReadResource> {
         self.request(ReadResourceParams::new(uri))
     }
 
     /// Gets a prompt. The arguments are any type that serializes to a JSON object of strings; `()` is for none.
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+    /// use serde_json::json;
+    ///
+    /// let plan = client.prompt("plan", json!({ "city": "Oslo", "days": "2" })).await?;
+    /// assert!(!plan.messages.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn prompt(&self, name: impl Into<String>, arguments: impl Serialize) -> RequestBuilder<GetPrompt> {
         let params = object("the arguments of a prompt", &arguments).and_then(|arguments| {
             let mut params = GetPromptParams::new(name);
@@ -311,12 +332,25 @@ impl Client {
     }
 
     /// Returns a stream of the notifications that belong to no request, from now on: log messages, changes in a
-    /// session, and others.
+    /// session, and others. For changes in every revision, use [`Client::listen`].
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+    /// let mut notifications = client.notifications();
+    /// while let Some(notice) = notifications.next().await {
+    ///     if let Some(change) = notice.change() {
+    ///         tracing::info!(?change, "changed");
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn notifications(&self) -> Notifications {
         Notifications(self.incoming().read_notices())
     }
 
-    /// Closes the connection gracefully, and waits until it is closed.
+    /// Closes the connection gracefully, and waits until it is closed. A child process is asked to exit, and ended if it does
+    /// not; a session over HTTP is deleted. Requests in flight fail with [`ErrorKind::Closed`].
     ///
     /// After [`ClientBuilder::connect_with_driver`] the [`Driver`](crate::Driver) has to run for this to complete.
     ///

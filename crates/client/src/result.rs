@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 /// # Ok(())
 /// # }
 /// ```
+#[doc = include_str!("docs/results.md")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult(CallToolResult);
 

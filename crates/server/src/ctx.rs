@@ -110,6 +110,22 @@ impl Ctx {
     }
 
     /// Reports progress as a fraction from 0 to 1, if the client requested it. It waits while the client reads too slowly.
+    ///
+    /// Progress also restarts the client's idle timeout: a long call should report some.
+    ///
+    /// ```
+    /// use couplet_server::{Ctx, Server, tool};
+    ///
+    /// async fn import(ctx: Ctx) -> &'static str {
+    ///     for part in 1..=4 {
+    ///         // ...
+    ///         ctx.progress(f64::from(part) / 4.0, format!("part {part} of 4")).await;
+    ///     }
+    ///     "imported"
+    /// }
+    ///
+    /// let server: Server = Server::new("data", "1.0.0").tool(tool("import", import));
+    /// ```
     pub async fn progress(&self, part: f64, message: impl Into<String>) {
         self.0.call.outbox.progress(part, Some(1.0), Some(message.into())).await;
     }
@@ -242,6 +258,39 @@ impl Ctx {
     /// Form elicitation: asks the user to fill in a form, which is derived from the type: a flat struct of strings, numbers,
     /// booleans and enums.
     ///
+    /// ```
+    /// use couplet_server::{Answer, Ctx, Server, ToolError, schemars::JsonSchema, tool};
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Order {
+    ///     /// How many?
+    ///     #[schemars(range(min = 1, max = 10))]
+    ///     count: u32,
+    ///     /// Which size?
+    ///     size: Size,
+    ///     /// A note for the kitchen.
+    ///     note: Option<String>,
+    /// }
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// #[serde(rename_all = "lowercase")]
+    /// enum Size {
+    ///     Small,
+    ///     Large,
+    /// }
+    ///
+    /// async fn order(ctx: Ctx) -> Result<String, ToolError> {
+    ///     Ok(match ctx.elicit::<Order>("order", "What may it be?").await? {
+    ///         Answer::Accepted(order) => format!("{} ordered", order.count),
+    ///         Answer::Declined => "the user does not want to order".to_owned(),
+    ///         Answer::Cancelled => "the user closed the form: ask again later".to_owned(),
+    ///     })
+    /// }
+    ///
+    /// let server: Server = Server::new("pizza", "1.0.0").tool(tool("order", order));
+    /// ```
+    ///
     /// The key identifies the request within this call. The message must be the same each time the handler runs: see
     /// [the rules](Ctx#requests-to-the-client).
     ///
@@ -270,6 +319,21 @@ impl Ctx {
     ///
     /// Key, message and URL follow [the rules](Ctx#requests-to-the-client): take a URL with a random part from a
     /// [`step`](Ctx::step).
+    ///
+    /// ```
+    /// use couplet_server::{Ctx, Server, ToolError, tool};
+    ///
+    /// async fn connect(ctx: Ctx) -> Result<&'static str, ToolError> {
+    ///     // A random token that belongs to this call, created once.
+    ///     let token: String = ctx.step("token", || async { "d2hhdA".to_owned() }).await?;
+    ///     let url = format!("https://accounts.example.com/connect?token={token}");
+    ///     ctx.elicit_url("login", "Connect your account.", url).await?.accepted()?;
+    ///     // The user agreed to open the page. Whether the account is connected is known from the page's own server.
+    ///     Ok("the page was opened")
+    /// }
+    ///
+    /// let server: Server = Server::new("accounts", "1.0.0").tool(tool("connect", connect));
+    /// ```
     ///
     /// # Errors
     /// If the client lacks the capability, or disconnects.
@@ -319,6 +383,19 @@ impl Ctx {
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: call a model's provider instead.
     ///
+    /// ```
+    /// use couplet_server::{Ctx, Server, ToolError, tool};
+    /// use couplet_types::{CreateMessageParams, SamplingMessage};
+    ///
+    /// async fn summarize(ctx: Ctx) -> Result<String, ToolError> {
+    ///     let params = CreateMessageParams::new(vec![SamplingMessage::user("Summarize: it rained all day.")], 100);
+    ///     let answer = ctx.sample("summary", params).await?;
+    ///     Ok(format!("{} wrote a summary", answer.model))
+    /// }
+    ///
+    /// let server: Server = Server::new("notes", "1.0.0").tool(tool("summarize", summarize));
+    /// ```
+    ///
     /// # Errors
     /// If the client lacks the capability, the user declines, or the client disconnects.
     pub async fn sample(&self, key: &str, params: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
@@ -329,6 +406,20 @@ impl Ctx {
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
     /// resources or from the configuration instead.
+    ///
+    /// ```
+    /// use couplet_server::{Ctx, Server, ToolError, tool};
+    ///
+    /// async fn folders(ctx: Ctx) -> Result<String, ToolError> {
+    ///     if !ctx.can_list_roots() {
+    ///         return Ok("the client has no folders".to_owned());
+    ///     }
+    ///     let roots = ctx.roots().await?;
+    ///     Ok(roots.into_iter().map(|root| root.uri).collect::<Vec<_>>().join("\n"))
+    /// }
+    ///
+    /// let server: Server = Server::new("files", "1.0.0").tool(tool("folders", folders));
+    /// ```
     ///
     /// # Errors
     /// If the client lacks the capability, or disconnects.

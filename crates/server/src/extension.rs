@@ -28,6 +28,7 @@ use crate::{
 ///     .method("clock/now", |_, _| async { Reply::Complete(ResultBody::value(&json!({ "now": 0 }))) });
 /// let server: Server = Server::new("app", "1.0.0").extension(clock);
 /// ```
+#[doc = include_str!("docs/extension.md")]
 #[must_use = "register it with `Server::extension`"]
 pub struct Extension {
     pub(crate) extra: ExtensionSpec,

@@ -41,6 +41,7 @@ use crate::{
 /// assert!(server.remove_tool("hello"));
 /// # Ok::<(), couplet_core::Error>(())
 /// ```
+#[doc = include_str!("docs/handle.md")]
 #[derive(Clone, Debug)]
 pub struct ServerHandle(pub(crate) Arc<Inner>);
 

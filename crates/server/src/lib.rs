@@ -8,6 +8,7 @@
 //!
 //! This crate knows handlers. It must not know transports, revisions or eras.
 
+#![doc = include_str!("docs/lib.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod args;

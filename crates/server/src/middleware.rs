@@ -27,6 +27,7 @@ use crate::{inner::Inner, tool::ToolDef};
 ///
 /// let server: Server = Server::new("app", "1.0.0").middleware(ReadOnly);
 /// ```
+#[doc = include_str!("docs/middleware.md")]
 pub trait Middleware: Send + Sync + 'static {
     /// Handles a call, usually by running the rest of the chain. Dropping the future cancels the call.
     fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply>;

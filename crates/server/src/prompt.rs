@@ -37,6 +37,7 @@ use setters::prompt_setters;
 ///         .description("Explains an expression."),
 /// );
 /// ```
+#[doc = include_str!("docs/prompt.md")]
 pub fn prompt<H, M, S>(name: impl Into<String>, handler: H) -> PromptBuilder<H, M, S> {
     PromptBuilder {
         spec: Prompt::new(name),

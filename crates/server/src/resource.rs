@@ -29,6 +29,7 @@ use setters::resource_setters;
 ///             .complete_from("exponent", ["2", "3"]),
 ///     );
 /// ```
+#[doc = include_str!("docs/resource.md")]
 pub fn resource<H, M, S>(uri: impl Into<String>, handler: H) -> ResourceBuilder<H, M, S> {
     let uri = uri.into();
     ResourceBuilder {

@@ -177,6 +177,14 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Adds a resource or a resource template: a function with `#[resource]`, or one wrapped by
     /// [`resource()`](crate::resource).
     ///
+    /// ```
+    /// use couplet_server::{Server, extract::Path, resource};
+    ///
+    /// let server: Server = Server::new("calc", "1.0.0")
+    ///     .resource(resource("calc://pi", || 3.14159))
+    ///     .resource(resource("calc://square/{n}", |Path(n): Path<f64>| n * n));
+    /// ```
+    ///
     /// # Panics
     /// If the URI is neither a URI nor a template (RFC 6570).
     #[track_caller]
@@ -186,6 +194,12 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Adds a prompt: a function with `#[prompt]`, or one wrapped by [`prompt()`](crate::prompt).
+    ///
+    /// ```
+    /// use couplet_server::{Server, prompt};
+    ///
+    /// let server: Server = Server::new("mail", "1.0.0").prompt(prompt("reply", || "Reply to the last mail, politely."));
+    /// ```
     ///
     /// # Panics
     /// If the name is empty, or the argument type is not an object.
@@ -334,6 +348,13 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Adds a listener for notifications from clients, such as `notifications/roots/list_changed`. It must not block.
+    ///
+    /// ```
+    /// use couplet_server::Server;
+    ///
+    /// let server: Server = Server::new("app", "1.0.0")
+    ///     .on_notification(|notification| tracing::info!(?notification, "notified"));
+    /// ```
     pub fn on_notification(mut self, listener: impl Fn(&ClientNotification) + Send + Sync + 'static) -> Self {
         self.listeners.push(Arc::new(listener));
         self

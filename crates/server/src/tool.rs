@@ -39,6 +39,7 @@ use setters::tool_setters;
 ///     tool("add", |Args(n): Args<Numbers>| n.a + n.b).description("Adds two numbers.").read_only(),
 /// );
 /// ```
+#[doc = include_str!("docs/tool.md")]
 pub fn tool<H, M>(name: impl Into<String>, handler: H) -> ToolBuilder<H, M> {
     ToolBuilder {
         spec: Tool::new(name, RawJson::empty_object()),

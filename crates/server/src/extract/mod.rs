@@ -15,6 +15,7 @@
 //! | `Option<E>` | an extractor whose value the call may lack; a malformed value is still an error |
 //!
 //! Implement [`FromCall`] for extractors of your own.
+#![doc = include_str!("../docs/extract.md")]
 
 mod args;
 mod auth;

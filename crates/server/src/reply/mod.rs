@@ -13,6 +13,7 @@
 //! | `Result<_, E>` with any error | a result with `isError`, which the model sees | a protocol error | a protocol error |
 //!
 //! Implement [`IntoReply`] for results of your own.
+#![doc = include_str!("../docs/reply.md")]
 
 mod complete;
 mod media;

@@ -46,6 +46,15 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Sets the supported protocol revisions, preferred one first. The default is all of them, newest first.
+    ///
+    /// ```
+    /// use couplet_server::Server;
+    /// use couplet_types::ProtocolVersion;
+    ///
+    /// // Without the revisions that have no structured content.
+    /// let server: Server = Server::new("modern", "1.0.0")
+    ///     .versions([ProtocolVersion::V2026_07_28, ProtocolVersion::V2025_11_25, ProtocolVersion::V2025_06_18]);
+    /// ```
     pub fn versions(mut self, versions: impl IntoIterator<Item = ProtocolVersion>) -> Self {
         self.config.versions = versions.into_iter().collect();
         self
@@ -114,6 +123,17 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Sets how long clients may cache lists and resources, and for whom (2026-07-28). By default they may not.
+    ///
+    /// A notification of a change invalidates the cache of clients that are subscribed; the others see a change when the
+    /// time is over. [`CacheScope::Public`] is for answers that are the same for every caller.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use couplet_server::Server;
+    /// use couplet_types::CacheScope;
+    ///
+    /// let server: Server = Server::new("manual", "1.0.0").cache(Duration::from_secs(300), CacheScope::Public);
+    /// ```
     pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
         self.config.cache = CachePolicy { ttl_ms, scope };
@@ -121,6 +141,13 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Sets the limits of each connection: message size, concurrent calls, queue lengths.
+    ///
+    /// ```
+    /// use couplet_core::Limits;
+    /// use couplet_server::Server;
+    ///
+    /// let server: Server = Server::new("small", "1.0.0").limits(Limits::default().running(8).max_message(1 << 20));
+    /// ```
     pub fn limits(mut self, limits: Limits) -> Self {
         self.config.limits = limits;
         self
