@@ -75,6 +75,7 @@ use crate::server::{
 /// // With axum: `Router::new().route_service("/mcp", endpoint)`
 /// # let _ = endpoint;
 /// ```
+#[doc = include_str!("../docs/embedding.md")]
 #[derive(Clone)]
 pub struct Endpoint {
     pub(crate) config: Arc<Config>,
@@ -258,6 +259,7 @@ impl Endpoint {
     /// the feature `replicas`). Otherwise it gets 503 until the session was not used for the time of a lease: use sticky
     /// routing then. When the store fails, requests that need it get 503; sessions that are here go on until their lease
     /// has expired.
+    #[doc = include_str!("../docs/sessions.md")]
     #[must_use]
     pub fn sessions(self, store: Arc<dyn SessionStore>) -> Self {
         self.with(|config| config.shared = Some(config.reachable(SharedStore { store, node: Node::random() })))
@@ -278,6 +280,7 @@ impl Endpoint {
     }
 
     /// Sets the store of stream events, for clients that resume a stream (default: in memory).
+    #[doc = include_str!("../docs/streams.md")]
     #[must_use]
     pub fn events(self, store: Arc<dyn EventStore>) -> Self {
         self.with(|config| config.events = store)

@@ -54,6 +54,7 @@ pub fn listen_unix(path: impl Into<PathBuf>) -> HttpTransport {
 }
 
 /// An HTTP transport for `Server::serve`; see [`listen()`].
+#[doc = include_str!("../../docs/listening.md")]
 pub struct HttpTransport {
     place: Place,
     path: String,

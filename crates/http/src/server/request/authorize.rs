@@ -16,7 +16,7 @@ use crate::server::{
 };
 
 /// Identifies the caller of a request, or rejects it. `couplet_auth::server` has an implementation for OAuth.
-///
+#[doc = include_str!("../../docs/authorize.md")]
 /// ```
 /// use std::sync::Arc;
 /// use couplet_core::{BoxFuture, Caller};

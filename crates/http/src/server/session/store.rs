@@ -23,6 +23,7 @@ use crate::server::session::new_id;
 /// must expire some time after their lease: 24 hours is the usual maximum age of a session.
 ///
 /// The contract is a test in `couplet_testing::contract::session_store`.
+#[doc = include_str!("../../docs/session_store.md")]
 pub trait SessionStore: Send + Sync + 'static {
     /// Stores a new session, owned by `node` for the time of the lease. Returns its generation, which is at least 1.
     ///

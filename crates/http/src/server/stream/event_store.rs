@@ -9,6 +9,7 @@ use couplet_core::{BoxFuture, Error};
 /// sessions that are not used for long, but must not return a part: [`EventStore::after`] returns `None` then.
 ///
 /// The contract is a test in `couplet_testing::contract::event_store`.
+#[doc = include_str!("../../docs/event_store.md")]
 pub trait EventStore: Send + Sync + 'static {
     /// Appends an event. The sequence numbers of a stream begin with 1 and have no gaps. The generation is that of the
     /// session's owner; returns false, and stores nothing, if the store has seen a higher one.
