@@ -51,6 +51,19 @@ pub trait EventStore: Send + Sync + 'static {
 }
 
 /// A sent event.
+///
+/// ```
+/// use couplet_http::server::{EventStore, MemoryEvents, StoredEvent};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), couplet_core::Error> {
+/// let store = MemoryEvents::new();
+/// let event = StoredEvent { seq: 1, text: "{}".into() };
+/// assert!(store.append("4fd0", 1, 7, event.clone()).await?);
+/// assert_eq!(store.after("4fd0", 7, 0).await?, Some(vec![event]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEvent {
     /// The sequence number in its stream.
