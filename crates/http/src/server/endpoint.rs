@@ -280,7 +280,7 @@ impl Endpoint {
     /// use Streamable HTTP.
     ///
     /// Such a session is bound to its stream, and so to one process: neither a [session store](Endpoint::sessions) nor
-    /// forwarding helps. See [streams](Endpoint::events#http-of-2024-11-05) for the messages.
+    /// forwarding helps. [`Endpoint::events`] has the messages.
     ///
     #[doc = include_str!("../docs/http_sse.md")]
     #[must_use]
