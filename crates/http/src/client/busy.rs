@@ -48,8 +48,8 @@ impl Busy {
     pub(crate) const LONGEST: Duration = Duration::from_secs(30);
     const SHORTEST: Duration = Duration::from_millis(250);
 
-    /// Returns the refusal that an error was caused by; `None` for errors of other causes. A 503 that neither names a delay nor
-    /// says that nothing was carried out is not one: it may come from a proxy whose server is gone.
+    /// Returns the refusal that an error was caused by; `None` for errors of other causes. A 503 that neither names a
+    /// delay nor says that nothing was carried out is not one: it may come from a proxy whose server is gone.
     pub fn of(error: &Error) -> Option<&Self> {
         std::error::Error::source(error)?.downcast_ref()
     }

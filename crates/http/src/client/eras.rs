@@ -18,8 +18,8 @@ use tokio::time::Instant;
 /// the query, because one origin can serve several servers. A stateless server is probed in any case, so it is not
 /// cached.
 ///
-/// An entry that turns out to be wrong is removed, and every entry expires after a day: servers are upgraded. At most 1,000
-/// servers are cached; the oldest entry gives way.
+/// An entry that turns out to be wrong is removed, and every entry expires after a day: servers are upgraded. At most
+/// 1,000 servers are cached; the oldest entry gives way.
 ///
 /// ```
 /// use couplet_http::{client::EraCache, connect};

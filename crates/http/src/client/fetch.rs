@@ -15,12 +15,12 @@ use http::{Request, Response};
 
 /// An HTTP client. Wrap one in another to sign requests, to count them or to refuse some.
 ///
-/// It must not follow redirects: the transport does, and sends private headers to their own origin only. It must not buffer
-/// the body either: event streams go on for as long as the connection does, so a timeout may be for the head of the response
-/// only.
+/// It must not follow redirects: the transport does, and sends private headers to their own origin only. It must not
+/// buffer the body either: event streams go on for as long as the connection does, so a timeout may be for the head of
+/// the response only.
 ///
-/// [`HyperClient`](super::HyperClient) is the default. This one counts the requests of another, and the one below it answers
-/// without a network, as a test would have it:
+/// [`HyperClient`](super::HyperClient) is the default. This one counts the requests of another, and the one below it
+/// answers without a network, as a test would have it:
 ///
 /// ```
 /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
@@ -65,8 +65,8 @@ pub trait HttpClient: Send + Sync + 'static {
     /// Statuses are no errors: 401 and 503 are responses like 200.
     ///
     /// # Errors
-    /// When there is no response. An error of kind [`Transport`](ErrorKind::Transport) may be tried again where that is safe;
-    /// others end what was asked for.
+    /// When there is no response. An error of kind [`Transport`](ErrorKind::Transport) may be tried again where that is
+    /// safe; others end what was asked for.
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'static, Result<Response<Body>, Error>>;
 
     /// Returns whether requests wait for a person, such as one who logs in; deadlines are suspended meanwhile.
@@ -77,8 +77,8 @@ pub trait HttpClient: Send + Sync + 'static {
 
 /// A middleware that authorizes requests, such as one that gets a token: it wraps an HTTP client in another one.
 ///
-/// The wrapper sees every request and response of the connection, so it can refresh a token when a response is 401, and send
-/// the request once more. It must send tokens to the server's own origin only: redirects lead to others, too.
+/// The wrapper sees every request and response of the connection, so it can refresh a token when a response is 401, and
+/// send the request once more. It must send tokens to the server's own origin only: redirects lead to others, too.
 ///
 /// ```
 /// use std::sync::{Arc, RwLock};
@@ -127,7 +127,8 @@ pub trait Authorize: Send + Sync + 'static {
     fn authorize(&self, server: &str, client: Arc<dyn HttpClient>) -> Result<Arc<dyn HttpClient>, Error>;
 }
 
-/// The body of a response, as a stream. Dropping it ends the response, and closes its connection if there is more to come.
+/// The body of a response, as a stream. Dropping it ends the response, and closes its connection if there is more to
+/// come.
 ///
 /// ```
 /// use bytes::Bytes;

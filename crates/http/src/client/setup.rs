@@ -64,8 +64,8 @@ impl HyperClientBuilder {
     /// Checks certificates against the roots of the system instead of the compiled-in ones. `SSL_CERT_FILE` and
     /// `SSL_CERT_DIR` name others, as they do for OpenSSL. On a system without any, the compiled-in ones are used.
     ///
-    /// They are read by [`build`](Self::build), which takes a moment on some systems. It fails if a variable names files
-    /// without a certificate.
+    /// They are read by [`build`](Self::build), which takes a moment on some systems. It fails if a variable names
+    /// files without a certificate.
     #[cfg(feature = "system-roots")]
     pub fn system_roots(mut self) -> Self {
         self.tls.system_roots = true;
@@ -142,8 +142,8 @@ impl HyperClientBuilder {
     /// Builds the client.
     ///
     /// # Errors
-    /// When a certificate or a key cannot be read, or the proxy is not one. The first mistake is reported, with the kind
-    /// [`Config`](couplet_core::ErrorKind::Config):
+    /// When a certificate or a key cannot be read, or the proxy is not one. The first mistake is reported, with the
+    /// kind [`Config`](couplet_core::ErrorKind::Config):
     ///
     /// ```
     /// use couplet_core::ErrorKind;

@@ -22,8 +22,8 @@ use super::{
 /// Creates a target for the server at a URL, `http` or `https`. Which revision it speaks, and over which of the HTTP
 /// transports, is negotiated when a client connects; see [`client`](crate::client#what-a-connection-negotiates).
 ///
-/// A string is a target as well, with the default settings. A URL with a user or a password in it is refused when the client
-/// connects: credentials belong into [`HttpTarget::bearer`] or [`HttpTarget::header`].
+/// A string is a target as well, with the default settings. A URL with a user or a password in it is refused when the
+/// client connects: credentials belong into [`HttpTarget::bearer`] or [`HttpTarget::header`].
 ///
 /// ```no_run
 /// # async fn example(token: &str) -> Result<(), couplet_core::Error> {
@@ -81,8 +81,8 @@ impl HttpTarget {
     /// Adds a header to every request, but never to another origin. One that cannot be sent, or that belongs to the
     /// protocol, is reported when a client connects.
     ///
-    /// A second header of the same name replaces the first. Values are treated as secrets: they are in no log and no `Debug`
-    /// output.
+    /// A second header of the same name replaces the first. Values are treated as secrets: they are in no log and no
+    /// `Debug` output.
     ///
     /// ```
     /// use couplet_http::connect;
@@ -110,8 +110,8 @@ impl HttpTarget {
         self.header(AUTHORIZATION.as_str(), &format!("Bearer {token}"))
     }
 
-    /// Sets the HTTP client; the default is a [`HyperClient`] of its own. Share one between targets to share connections, or
-    /// to set proxies, certificates and allowed addresses.
+    /// Sets the HTTP client; the default is a [`HyperClient`] of its own. Share one between targets to share
+    /// connections, or to set proxies, certificates and allowed addresses.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -214,8 +214,8 @@ impl Endpoint {
 
     /// Sets the limits of each protocol connection: a stateless request has one of its own, a session has one.
     ///
-    /// The default is [`Limits::default`] with [`HttpLimits::body`] as the size of a received message, and 16 MiB as that of
-    /// a sent one. This function replaces both; with the built-in listener they come from the server.
+    /// The default is [`Limits::default`] with [`HttpLimits::body`] as the size of a received message, and 16 MiB as
+    /// that of a sent one. This function replaces both; with the built-in listener they come from the server.
     ///
     /// ```
     /// use couplet_core::Limits;
@@ -234,8 +234,8 @@ impl Endpoint {
 
     /// Allows a host name, with any port unless one is given: `mcp.example.com`, `localhost:8080`.
     ///
-    /// It is compared with the header `Host` and with the authority of the request target, without regard to case. There are
-    /// no wildcards; call it for each name. IPv6 addresses are written in brackets. Other names get 403, see
+    /// It is compared with the header `Host` and with the authority of the request target, without regard to case.
+    /// There are no wildcards; call it for each name. IPv6 addresses are written in brackets. Other names get 403, see
     /// [hosts](crate::server#hosts).
     ///
     /// ```
@@ -255,7 +255,8 @@ impl Endpoint {
     /// Allows any host name. Only for servers behind a proxy that checks it.
     ///
     /// A server on a user's machine must not use it: a web page could then reach the server under a name that its owner
-    /// points to `127.0.0.1`. Malformed and repeated `Host` headers are refused all the same, and so are foreign origins.
+    /// points to `127.0.0.1`. Malformed and repeated `Host` headers are refused all the same, and so are foreign
+    /// origins.
     #[must_use]
     pub fn allow_any_host(self) -> Self {
         self.with(|config| config.guard.any_host = true)
@@ -264,8 +265,8 @@ impl Endpoint {
     /// Allows browser clients of an origin, like `https://app.example.com`, and enables CORS for it. Loopback origins are
     /// always allowed.
     ///
-    /// An origin is a scheme, a host and a port that is not the default one, without a path or a final slash: as the header
-    /// `Origin` has it. Other origins get 403, and their preflights no permission; see
+    /// An origin is a scheme, a host and a port that is not the default one, without a path or a final slash: as the
+    /// header `Origin` has it. Other origins get 403, and their preflights no permission; see
     /// [origins](crate::server#origins-and-cors) for the headers.
     ///
     #[doc = include_str!("../docs/allow_origin.md")]
@@ -294,8 +295,8 @@ impl Endpoint {
     /// Such clients receive no server requests (elicitation, sampling, roots) and no change notifications, and cancel a
     /// call by closing the connection.
     ///
-    /// The revision of a message is the one in its header `MCP-Protocol-Version`, or 2025-03-26 without one. GET and DELETE
-    /// get 405 (GET not with [`Endpoint::http_sse`]). An id that a client sends nevertheless is ignored.
+    /// The revision of a message is the one in its header `MCP-Protocol-Version`, or 2025-03-26 without one. GET and
+    /// DELETE get 405 (GET not with [`Endpoint::http_sse`]). An id that a client sends nevertheless is ignored.
     ///
     #[doc = include_str!("../docs/without_sessions.md")]
     #[must_use]
@@ -318,8 +319,8 @@ impl Endpoint {
     /// Sets the principal from the request's head, for endpoints behind a layer that authenticates. No request is
     /// rejected. It replaces [`Endpoint::authorize`].
     ///
-    /// The function must not believe what a client can write: read the extensions that the layer sets, or a header that a
-    /// gateway in front overwrites. Tools that require scopes are refused, because such a caller has none.
+    /// The function must not believe what a client can write: read the extensions that the layer sets, or a header that
+    /// a gateway in front overwrites. Tools that require scopes are refused, because such a caller has none.
     ///
     #[doc = include_str!("../docs/principal.md")]
     #[must_use]
@@ -348,8 +349,8 @@ impl Endpoint {
     /// any request, without sticky routing. It needs a store that the replicas share ([`Endpoint::sessions`]), and
     /// usually one for events ([`Endpoint::events`]).
     ///
-    /// The URL of the replica must lead to this endpoint and nowhere else, and not through the load balancer. [`Replica`]
-    /// says what is forwarded, and has an example.
+    /// The URL of the replica must lead to this endpoint and nowhere else, and not through the load balancer.
+    /// [`Replica`] says what is forwarded, and has an example.
     #[cfg(feature = "replicas")]
     #[must_use]
     pub fn replica(self, replica: Replica) -> Self {

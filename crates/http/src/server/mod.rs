@@ -10,8 +10,9 @@
     doc = "* `listen` and `listen_unix`, with the feature `listen`, bring their own listener."
 )]
 //!
-//! Each request is one line in the log, at the level `info` with the target `couplet::access`: HTTP method, path, status,
-//! client address, MCP method, principal and duration. A client that disconnected before the response has the status 499.
+//! Each request is one line in the log, at the level `info` with the target `couplet::access`: HTTP method, path,
+//! status, client address, MCP method, principal and duration. A client that disconnected before the response has the
+//! status 499.
 #![doc = include_str!("../docs/serving.md")]
 #![doc = include_str!("../docs/security.md")]
 //!

@@ -49,8 +49,8 @@ pub fn listen(address: impl Into<String>) -> HttpTransport {
 /// Returns a transport that listens on a Unix domain socket. Only the user that runs the server can connect, unless
 /// [`HttpTransport::socket_mode`] allows more.
 ///
-/// Requests may name any host, because no web page can reach the socket. A client connects through a reverse proxy, or with an
-/// [`HttpClient`](crate::client::HttpClient) of its own.
+/// Requests may name any host, because no web page can reach the socket. A client connects through a reverse proxy, or
+/// with an [`HttpClient`](crate::client::HttpClient) of its own.
 ///
 /// # Errors
 /// Serving fails if something listens on the socket already, or if the file cannot be created or given its mode.
@@ -194,8 +194,8 @@ impl HttpTransport {
         self
     }
 
-    /// Serves further endpoints at paths of their own, each with its own limits (default: none). The limits of connections
-    /// are those of the transport, and `/ready` is about the transport's own endpoint.
+    /// Serves further endpoints at paths of their own, each with its own limits (default: none). The limits of
+    /// connections are those of the transport, and `/ready` is about the transport's own endpoint.
     #[must_use]
     pub fn routes(mut self, routes: &Routes) -> Self {
         self.routes = routes.clone();
@@ -260,17 +260,17 @@ impl HttpTransport {
         self
     }
 
-    /// Sets the grace period for running calls after a shutdown (default: 10 seconds). Calls that still run afterwards are cut
-    /// off: their handlers' futures are dropped. It should be shorter than the time after which the process is killed, less the
-    /// [lame-duck time](HttpTransport::lame_duck).
+    /// Sets the grace period for running calls after a shutdown (default: 10 seconds). Calls that still run afterwards
+    /// are cut off: their handlers' futures are dropped. It should be shorter than the time after which the process is
+    /// killed, less the [lame-duck time](HttpTransport::lame_duck).
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Calls a function once the socket listens, such as one that notifies a service manager. Several are called in their
-    /// order; none is called if the address cannot be bound.
+    /// Calls a function once the socket listens, such as one that notifies a service manager. Several are called in
+    /// their order; none is called if the address cannot be bound.
     ///
     /// ```
     /// use couplet_http::server::HttpTransport;

@@ -9,8 +9,8 @@ use crate::server::endpoint::Endpoint;
 
 /// Further endpoints of a listener by path, which may change while it serves. Clones are the same.
 ///
-/// Each endpoint has its own hosts, authorization, limits, sessions and metrics. Paths are compared as they are. They are
-/// looked up after the path of the listener's own endpoint and before `/health`, `/ready` and the metrics. A
+/// Each endpoint has its own hosts, authorization, limits, sessions and metrics. Paths are compared as they are. They
+/// are looked up after the path of the listener's own endpoint and before `/health`, `/ready` and the metrics. A
 /// shutdown of the listener drains all of them.
 ///
 /// ```

@@ -46,8 +46,8 @@ pub trait Authorize: Send + Sync + 'static {
     /// The response to a request that is rejected.
     fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>>;
 
-    /// Returns the response to a caller that lacks scopes which a request requires. `needed` has all scopes of the request,
-    /// sorted and without repetition, also those that the caller has.
+    /// Returns the response to a caller that lacks scopes which a request requires. `needed` has all scopes of the
+    /// request, sorted and without repetition, also those that the caller has.
     ///
     /// The default is 403, or 401 for an anonymous caller, without headers. An implementation for OAuth adds
     /// `WWW-Authenticate` with `error="insufficient_scope"`, so that clients know which scopes to ask for.
@@ -69,12 +69,12 @@ pub trait Authorize: Send + Sync + 'static {
         Challenge::new(status, format!("this needs the scopes `{}`", needed.join(" ")))
     }
 
-    /// Returns the public metadata document at a path, if there is one: JSON that describes how to authenticate, such as
-    /// that of RFC 9728 at `/.well-known/oauth-protected-resource`.
+    /// Returns the public metadata document at a path, if there is one: JSON that describes how to authenticate, such
+    /// as that of RFC 9728 at `/.well-known/oauth-protected-resource`.
     ///
-    /// It is called for each request, so it should only compare the path. GET and HEAD get the document with `Cache-Control:
-    /// max-age=300`, without authorization but under an allowed host; other methods get 405. The built-in listener routes
-    /// these paths to the endpoint by itself.
+    /// It is called for each request, so it should only compare the path. GET and HEAD get the document with
+    /// `Cache-Control: max-age=300`, without authorization but under an allowed host; other methods get 405. The
+    /// built-in listener routes these paths to the endpoint by itself.
     fn document(&self, path: &str) -> Option<Bytes> {
         let _ = path;
         None
@@ -83,8 +83,8 @@ pub trait Authorize: Send + Sync + 'static {
     /// Combines two authorizers: a request that this one rejects is tried with the other, such as fixed tokens beside an
     /// authorization server. A request that both reject gets the challenges of both.
     ///
-    /// A caller that one of them names wins over one that is anonymous. The status of the merged challenge is 401 if the
-    /// second one has it, otherwise that of the first; the reason is that of the first.
+    /// A caller that one of them names wins over one that is anonymous. The status of the merged challenge is 401 if
+    /// the second one has it, otherwise that of the first; the reason is that of the first.
     ///
     /// ```
     /// use couplet_core::Caller;

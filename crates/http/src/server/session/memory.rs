@@ -18,8 +18,9 @@ use crate::server::{
     shrink,
 };
 
-/// A session store in memory, for endpoints in one process: for tests of what replicas do, and for processes that replace an
-/// endpoint while they run. Sessions end with the process; [`SessionStore`] has the contract for one that shares them.
+/// A session store in memory, for endpoints in one process: for tests of what replicas do, and for processes that
+/// replace an endpoint while they run. Sessions end with the process; [`SessionStore`] has the contract for one that
+/// shares them.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -59,8 +60,8 @@ impl MemorySessions {
         Self::with_lifetime(Duration::from_secs(24 * 60 * 60))
     }
 
-    /// Creates an empty store, from which sessions expire that are not renewed for so long after their lease. Expired ones are
-    /// never returned; their memory is freed each time that the number of sessions has doubled, from 1,024 on.
+    /// Creates an empty store, from which sessions expire that are not renewed for so long after their lease. Expired
+    /// ones are never returned; their memory is freed each time that the number of sessions has doubled, from 1,024 on.
     pub fn with_lifetime(lifetime: Duration) -> Self {
         Self { stored: Mutex::default(), lifetime }
     }

@@ -22,8 +22,8 @@ use crate::server::{
 
 /// The body of a response: one message, with its exact size, or events as they come, without one. It never fails.
 ///
-/// Dropping it ends the stream; a stateless call is cancelled by that. The bytes of large messages count as unsent until they
-/// are dropped, wherever they are then.
+/// Dropping it ends the stream; a stateless call is cancelled by that. The bytes of large messages count as unsent
+/// until they are dropped, wherever they are then.
 ///
 /// ```
 /// use couplet_http::server::{Endpoint, EndpointBody};

@@ -13,8 +13,8 @@ use crate::server::{
     stream::event_store::{EventStore, StoredEvent},
 };
 
-/// An event store in memory: the default of an endpoint. The oldest events are dropped first, within each session and overall.
-/// A stream that has lost events cannot be resumed any more: its client gets 400.
+/// An event store in memory: the default of an endpoint. The oldest events are dropped first, within each session and
+/// overall. A stream that has lost events cannot be resumed any more: its client gets 400.
 #[derive(Debug)]
 pub struct MemoryEvents {
     kept: Mutex<Kept>,
@@ -79,8 +79,8 @@ impl MemoryEvents {
         Self::with_bounds(4096, 1 << 20, 64 << 20)
     }
 
-    /// Creates a store with other limits: events of each session, their bytes, and the bytes of all sessions. The last event of
-    /// a session is stored even if it is larger than the limit of the session.
+    /// Creates a store with other limits: events of each session, their bytes, and the bytes of all sessions. The last
+    /// event of a session is stored even if it is larger than the limit of the session.
     ///
     /// ```
     /// use couplet_http::server::{EventStore, MemoryEvents, StoredEvent};
