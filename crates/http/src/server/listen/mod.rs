@@ -234,7 +234,15 @@ impl HttpTransport {
     /// Serves the [metrics](Endpoint::metrics) at a path of the same address (default: nowhere). Anyone who can connect can
     /// read them: see [`HttpTransport::metrics_listener`] for another address.
     ///
-    /// As with the endpoint, requests must name a loopback name or an allowed host; an IP address is allowed too.
+    /// As with the endpoint, requests must name a loopback name or an allowed host; an IP address is allowed too. The names and
+    /// labels are in a table of [`Endpoint::metrics`].
+    ///
+    /// ```
+    /// use couplet_http::listen;
+    ///
+    /// let transport = listen("127.0.0.1:8080").metrics("/metrics");
+    /// # drop(transport);
+    /// ```
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn metrics(mut self, path: impl Into<String>) -> Self {

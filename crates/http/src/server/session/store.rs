@@ -132,7 +132,26 @@ impl SessionRecord {
     }
 }
 
-/// A session and its owner, as [`SessionStore::load`] returns them.
+/// A session and its owner, as [`SessionStore::load`] returns them. The owner is `None` while any replica may claim it.
+///
+/// ```
+/// use std::time::Duration;
+/// use bytes::Bytes;
+/// use couplet_http::server::{LoadedSession, MemorySessions, Node, SessionRecord, SessionStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), couplet_core::Error> {
+/// let (store, node) = (MemorySessions::new(), Node::new("one"));
+/// let record = SessionRecord::new("4fd0", None, Bytes::from_static(b"{}"));
+/// let generation = store.create(record, &node, Duration::from_secs(15)).await?;
+/// let loaded: Option<LoadedSession> = store.load("4fd0").await?;
+/// assert_eq!(loaded.and_then(|(_, owner)| owner), Some(node));
+///
+/// store.release("4fd0", generation).await?;
+/// assert_eq!(store.load("4fd0").await?.and_then(|(_, owner)| owner), None);
+/// # Ok(())
+/// # }
+/// ```
 pub type LoadedSession = (SessionRecord, Option<Node>);
 
 /// A replica of a server, as the owner of sessions.
