@@ -1,5 +1,8 @@
 //! The Model Context Protocol over HTTP: one endpoint for every revision, and a client that finds out what the other
 //! side speaks.
+#![doc = include_str!("docs/lib.md")]
+#![doc = include_str!("docs/troubleshooting.md")]
+//! # Inside
 //!
 //! This crate knows HTTP. It must not know handlers, and of revisions and eras only what `couplet_core::http` tells it.
 

@@ -15,6 +15,19 @@ use super::fetch::Body;
 /// The refusal of a busy server (429 or 503): the source of an error of kind [`ErrorKind::Transport`].
 ///
 /// A request that may be retried was retried already, a few times, after the delay that the server asked for.
+///
+/// ```
+/// use std::time::Duration;
+/// use couplet_core::Error;
+/// use couplet_http::client::Busy;
+///
+/// /// When a program may call again; never, if the call may have been executed.
+/// fn next_attempt(error: &Error) -> Option<Duration> {
+///     let busy = Busy::of(error).filter(|busy| busy.not_carried_out)?;
+///     Some(busy.retry_after.unwrap_or(Duration::from_secs(1)))
+/// }
+/// # let _ = next_attempt;
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Busy {
@@ -35,7 +48,8 @@ impl Busy {
     pub(crate) const LONGEST: Duration = Duration::from_secs(30);
     const SHORTEST: Duration = Duration::from_millis(250);
 
-    /// Returns the refusal that an error was caused by.
+    /// Returns the refusal that an error was caused by; `None` for errors of other causes. A 503 that neither names a
+    /// delay nor says that nothing was carried out is not one: it may come from a proxy whose server is gone.
     pub fn of(error: &Error) -> Option<&Self> {
         std::error::Error::source(error)?.downcast_ref()
     }

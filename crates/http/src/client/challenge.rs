@@ -13,6 +13,9 @@ use super::{fetch::Body, read::Content};
 
 /// An authentication challenge of a server (401 or 403): the source of an error of kind [`ErrorKind::Auth`].
 ///
+/// Scopes, code and message are those of the first challenge with the scheme `Bearer` or `DPoP`. All texts come from
+/// the server: they are limited to 300 characters, without control characters, and must not be trusted otherwise.
+///
 /// ```
 /// use couplet_core::Error;
 /// use couplet_http::client::Challenge;

@@ -18,7 +18,18 @@ use tokio::time::Instant;
 /// the query, because one origin can serve several servers. A stateless server is probed in any case, so it is not
 /// cached.
 ///
-/// An entry that turns out to be wrong is removed, and every entry expires after a day: servers are upgraded.
+/// An entry that turns out to be wrong is removed, and every entry expires after a day: servers are upgraded. At most
+/// 1,000 servers are cached; the oldest entry gives way.
+///
+/// ```
+/// use couplet_http::{client::EraCache, connect};
+///
+/// // A program that connects to many servers for a short time each.
+/// let eras = EraCache::new();
+/// let target = |url: &str| connect(url).eras(&eras);
+/// let targets = [target("https://a.example/mcp"), target("https://b.example/mcp")];
+/// # drop(targets);
+/// ```
 #[derive(Clone, Default)]
 pub struct EraCache(Arc<Mutex<HashMap<String, Entry>>>);
 

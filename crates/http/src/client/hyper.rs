@@ -32,6 +32,22 @@ pub(crate) const MAX_HEAD: usize = 256 << 10;
 
 /// The default HTTP client: HTTP/1.1 and HTTP/2 with a connection pool, over TLS for `https`, and through the proxy that
 /// the environment names. Clones share their connections.
+///
+/// Idle connections are closed after 90 seconds, those whose peer is silent by keep-alive probes. There is no timeout
+/// for responses: the client of the protocol has one, and knows when progress was made. The head of a response may have
+/// 256 KiB over HTTP/1.1 and 64 KiB over HTTP/2.
+///
+/// ```
+/// use std::sync::Arc;
+/// use couplet_http::{client::HyperClient, connect};
+///
+/// # fn main() -> Result<(), couplet_core::Error> {
+/// let http = Arc::new(HyperClient::new()?);
+/// let targets = ["https://a.example/mcp", "https://b.example/mcp"].map(|url| connect(url).client(http.clone()));
+/// # drop(targets);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct HyperClient {
     client: Client<Timed<HttpsConnector<Proxied>>, Full<Bytes>>,

@@ -15,6 +15,10 @@
 //! # }
 //! ```
 //!
+#![doc = include_str!("../docs/client.md")]
+//!
+//! # Inside
+//!
 //! A request is a POST of its own. The messages that come back go to a [`Router`](couplet_core::Router), which hands
 //! each to its exchange or to the client's [`Inbound`](couplet_core::Inbound). Nothing runs outside of the driver of the
 //! connection.

@@ -25,7 +25,10 @@ use super::{
 /// # }
 /// ```
 ///
-/// Leave out reqwest's timeouts for whole requests: streams would end with them.
+/// Leave out reqwest's timeouts for whole requests: streams would end with them. A timeout for connecting, and one
+/// between two reads that is longer than the server's keep-alive, do no harm. The settings of
+/// [`HyperClientBuilder`](super::HyperClientBuilder) have no effect on it, and
+/// [`ConnectFailure`](super::ConnectFailure) knows fewer reasons.
 #[derive(Clone, Debug)]
 pub struct ReqwestClient(reqwest::Client);
 

@@ -39,6 +39,23 @@ pub struct HyperClientBuilder {
 impl HyperClientBuilder {
     /// Uses this configuration for https, for everything that the other methods do not cover. It cannot be combined
     /// with them. Which versions of HTTP are offered is decided by the client.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use couplet_http::client::HyperClient;
+    /// use rustls::{ClientConfig, RootCertStore, crypto::ring};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    /// let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    ///     .with_protocol_versions(&[&rustls::version::TLS13])?
+    ///     .with_root_certificates(roots)
+    ///     .with_no_client_auth();
+    /// let only_tls13 = HyperClient::builder().tls(config).build()?;
+    /// # drop(only_tls13);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn tls(mut self, config: ClientConfig) -> Self {
         self.tls.config = Some(config);
         self
@@ -47,7 +64,8 @@ impl HyperClientBuilder {
     /// Checks certificates against the roots of the system instead of the compiled-in ones. `SSL_CERT_FILE` and
     /// `SSL_CERT_DIR` name others, as they do for OpenSSL. On a system without any, the compiled-in ones are used.
     ///
-    /// They are read by [`build`](Self::build), which takes a moment on some systems.
+    /// They are read by [`build`](Self::build), which takes a moment on some systems. It fails if a variable names
+    /// files without a certificate.
     #[cfg(feature = "system-roots")]
     pub fn system_roots(mut self) -> Self {
         self.tls.system_roots = true;
@@ -75,7 +93,21 @@ impl HyperClientBuilder {
     }
 
     /// Reaches servers through this proxy, whatever the environment says, but for those that `except` names: hosts,
-    /// domains and networks with commas between them, as in `NO_PROXY`.
+    /// domains and networks with commas between them, as in `NO_PROXY`. This machine is always reached directly.
+    ///
+    /// ```
+    /// use couplet_core::ErrorKind;
+    /// use couplet_http::client::HyperClient;
+    ///
+    /// # fn main() -> Result<(), couplet_core::Error> {
+    /// let client = HyperClient::builder().proxy("http://user:secret@proxy.internal:3128", "10.0.0.0/8,.internal").build()?;
+    /// # drop(client);
+    /// // Proxies of other kinds are refused, not passed by.
+    /// let error = HyperClient::builder().proxy("socks5://proxy.internal:1080", "").build().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Config);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn proxy(mut self, url: &str, except: &str) -> Self {
         self.proxies = Some(Proxies::all(url, except));
         self
@@ -110,7 +142,16 @@ impl HyperClientBuilder {
     /// Builds the client.
     ///
     /// # Errors
-    /// When a certificate or a key cannot be read, or the proxy is not one.
+    /// When a certificate or a key cannot be read, or the proxy is not one. The first mistake is reported, with the
+    /// kind [`Config`](couplet_core::ErrorKind::Config):
+    ///
+    /// ```
+    /// use couplet_core::ErrorKind;
+    /// use couplet_http::client::HyperClient;
+    ///
+    /// let error = HyperClient::builder().add_root_certificates_pem(b"not a certificate").build().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Config);
+    /// ```
     pub fn build(self) -> Result<HyperClient, Error> {
         let mut tls = self.tls.build()?;
         // The connector sets the protocols itself, and panics if they are set.

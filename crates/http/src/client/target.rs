@@ -20,7 +20,22 @@ use super::{
 };
 
 /// Creates a target for the server at a URL, `http` or `https`. Which revision it speaks, and over which of the HTTP
-/// transports, is negotiated when a client connects.
+/// transports, is negotiated when a client connects; see [`client`](crate::client#what-a-connection-negotiates).
+///
+/// A string is a target as well, with the default settings. A URL with a user or a password in it is refused when the
+/// client connects: credentials belong into [`HttpTarget::bearer`] or [`HttpTarget::header`].
+///
+/// ```no_run
+/// # async fn example(token: &str) -> Result<(), couplet_core::Error> {
+/// use couplet_client::Client;
+/// use couplet_http::connect;
+///
+/// let target = connect("https://example.com/mcp").bearer(token).header("x-tenant", "north");
+/// let client = Client::new("demo", "1.0.0").connect(target).await?;
+/// # drop(client);
+/// # Ok(())
+/// # }
+/// ```
 pub fn connect(url: impl Into<String>) -> HttpTarget {
     HttpTarget {
         url: url.into(),
@@ -32,7 +47,25 @@ pub fn connect(url: impl Into<String>) -> HttpTarget {
     }
 }
 
-/// The URL of a server, to connect to. Clones share what is known about the server.
+/// The URL of a server, to connect to. Clones share what is known about the server, and the HTTP client if one
+/// [was set](HttpTarget::client).
+///
+/// Mistakes in its settings are errors of kind [`Config`](ErrorKind::Config) when a client connects:
+///
+/// ```
+/// use couplet_client::Client;
+/// use couplet_core::ErrorKind;
+/// use couplet_http::connect;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// for target in [connect("example.com"), connect("https://ada:secret@example.com/mcp"), connect("ftp://example.com")] {
+///     let error = Client::new("demo", "1.0.0").connect(target).await.unwrap_err();
+///     assert_eq!(error.kind(), ErrorKind::Config);
+///     assert!(!error.to_string().contains("secret"));
+/// }
+/// # }
+/// ```
 #[must_use = "nothing is sent before a client connects"]
 #[derive(Clone)]
 pub struct HttpTarget {
@@ -47,6 +80,17 @@ pub struct HttpTarget {
 impl HttpTarget {
     /// Adds a header to every request, but never to another origin. One that cannot be sent, or that belongs to the
     /// protocol, is reported when a client connects.
+    ///
+    /// A second header of the same name replaces the first. Values are treated as secrets: they are in no log and no
+    /// `Debug` output.
+    ///
+    /// ```
+    /// use couplet_http::connect;
+    ///
+    /// let target = connect("https://example.com/mcp").header("x-api-key", "s3cret");
+    /// let shown = format!("{target:?}");
+    /// assert!(shown.contains("x-api-key") && !shown.contains("s3cret"));
+    /// ```
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match (name.parse::<HeaderName>(), value.parse::<HeaderValue>()) {
             (Ok(name), _) if is_reserved(&name) => self.refuse(&format!("the header `{name}` is not yours to set")),
@@ -60,24 +104,40 @@ impl HttpTarget {
         self
     }
 
-    /// Sends a bearer token with every request, but never to another origin.
+    /// Sends a bearer token with every request, but never to another origin. For tokens that expire, see
+    /// [`HttpTarget::authorize`].
     pub fn bearer(self, token: &str) -> Self {
         self.header(AUTHORIZATION.as_str(), &format!("Bearer {token}"))
     }
 
-    /// Sets the HTTP client; the default is a [`HyperClient`].
+    /// Sets the HTTP client; the default is a [`HyperClient`] of its own. Share one between targets to share
+    /// connections, or to set proxies, certificates and allowed addresses.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use couplet_http::{client::HyperClient, connect};
+    ///
+    /// # fn main() -> Result<(), couplet_core::Error> {
+    /// let http = HyperClient::builder().proxy("http://proxy.internal:3128", "localhost,.internal").build()?;
+    /// let target = connect("https://example.com/mcp").client(Arc::new(http));
+    /// # drop(target);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn client(mut self, client: Arc<dyn HttpClient>) -> Self {
         self.client = Some(client);
         self
     }
 
-    /// Sets the authorization of requests: `couplet_auth::client::OAuth`, for example.
+    /// Sets the authorization of requests: `couplet_auth::client::OAuth`, for example. It wraps the HTTP client, and
+    /// [`Authorize`] has an example of one.
     pub fn authorize(mut self, authorization: impl Authorize) -> Self {
         self.authorization = Some(Arc::new(authorization));
         self
     }
 
-    /// Sets the cache for the transport that the server speaks, so that later connections need not negotiate again.
+    /// Sets the cache for the transport that the server speaks, so that later connections need not negotiate again
+    /// (default: one that the clones of this target share).
     pub fn eras(mut self, eras: &EraCache) -> Self {
         self.eras = eras.clone();
         self
@@ -133,7 +193,18 @@ impl Connect for HttpTarget {
     }
 }
 
-/// The kind of target that a URL is; see [`IntoTarget`].
+/// The kind of target that a URL is; see [`IntoTarget`]. Strings and [`http::Uri`] are targets by it:
+///
+/// ```no_run
+/// # async fn example() -> Result<(), couplet_core::Error> {
+/// use couplet_client::Client;
+///
+/// let url: http::Uri = "https://example.com/mcp".parse().map_err(couplet_core::Error::other)?;
+/// let client = Client::new("demo", "1.0.0").connect(url).await?;
+/// # drop(client);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub enum Url {}
 

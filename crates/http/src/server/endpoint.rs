@@ -75,6 +75,7 @@ use crate::server::{
 /// // With axum: `Router::new().route_service("/mcp", endpoint)`
 /// # let _ = endpoint;
 /// ```
+#[doc = include_str!("../docs/embedding.md")]
 #[derive(Clone)]
 pub struct Endpoint {
     pub(crate) config: Arc<Config>,
@@ -137,12 +138,26 @@ pub(crate) struct State {
 }
 
 impl Endpoint {
-    /// Creates the endpoint of a service.
+    /// Creates the endpoint of a service, with the default limits and only loopback hosts.
+    ///
+    /// A `Server` is a service once it is [built](couplet_core::Service). Within a runtime, the background work of the
+    /// service begins at once; otherwise with the first session or stream.
+    ///
+    /// ```
+    /// use couplet_http::server::Endpoint;
+    /// use couplet_server::Server;
+    ///
+    /// let endpoint = Endpoint::new(Server::<()>::new("hello", "1.0.0").build());
+    /// assert_eq!((endpoint.session_count(), endpoint.stream_count()), (0, 0));
+    /// ```
     pub fn new(service: impl Service) -> Self {
         Self::from_shared(Arc::new(service))
     }
 
-    /// Creates the endpoint of a shared service.
+    /// Creates the endpoint of a shared service: one that another transport, or another endpoint with other settings,
+    /// serves as well.
+    ///
+    #[doc = include_str!("../docs/from_shared.md")]
     pub fn from_shared(service: Arc<dyn Service>) -> Self {
         let limits = HttpLimits::default();
         let mut connection = Limits::default();
@@ -177,7 +192,18 @@ impl Endpoint {
         endpoint
     }
 
-    /// Sets the limits of the endpoint.
+    /// Sets the limits of the endpoint. [`HttpLimits`] has a table of what happens above each.
+    ///
+    /// With the built-in listener, set them on the transport, which has limits of connections besides.
+    ///
+    /// ```
+    /// use couplet_http::server::{Endpoint, HttpLimits};
+    /// use couplet_server::Server;
+    ///
+    /// let limits = HttpLimits::default().body(64 << 10).sessions_per_principal(10);
+    /// let endpoint = Endpoint::new(Server::<()>::new("hello", "1.0.0").build()).limits(limits);
+    /// # drop(endpoint);
+    /// ```
     #[must_use]
     pub fn limits(self, limits: HttpLimits) -> Self {
         self.with(|config| {
@@ -187,18 +213,50 @@ impl Endpoint {
     }
 
     /// Sets the limits of each protocol connection: a stateless request has one of its own, a session has one.
+    ///
+    /// The default is [`Limits::default`] with [`HttpLimits::body`] as the size of a received message, and 16 MiB as
+    /// that of a sent one. This function replaces both; with the built-in listener they come from the server.
+    ///
+    /// ```
+    /// use couplet_core::Limits;
+    /// use couplet_http::server::Endpoint;
+    /// use couplet_server::Server;
+    ///
+    /// // At most eight calls of one session run at a time; further ones wait.
+    /// let endpoint = Endpoint::new(Server::<()>::new("hello", "1.0.0").build())
+    ///     .connection_limits(Limits::default().running(8));
+    /// # drop(endpoint);
+    /// ```
     #[must_use]
     pub fn connection_limits(self, limits: Limits) -> Self {
         self.with(|config| config.connection = Arc::new(limits))
     }
 
     /// Allows a host name, with any port unless one is given: `mcp.example.com`, `localhost:8080`.
+    ///
+    /// It is compared with the header `Host` and with the authority of the request target, without regard to case.
+    /// There are no wildcards; call it for each name. IPv6 addresses are written in brackets. Other names get 403, see
+    /// [hosts](crate::server#hosts).
+    ///
+    /// ```
+    /// use couplet_http::server::Endpoint;
+    /// use couplet_server::Server;
+    ///
+    /// let endpoint = Endpoint::new(Server::<()>::new("hello", "1.0.0").build())
+    ///     .allow_host("mcp.example.com")
+    ///     .allow_host("[2001:db8::7]:8080");
+    /// # drop(endpoint);
+    /// ```
     #[must_use]
     pub fn allow_host(self, host: impl Into<String>) -> Self {
         self.with(|config| config.guard.hosts.push(host.into()))
     }
 
     /// Allows any host name. Only for servers behind a proxy that checks it.
+    ///
+    /// A server on a user's machine must not use it: a web page could then reach the server under a name that its owner
+    /// points to `127.0.0.1`. Malformed and repeated `Host` headers are refused all the same, and so are foreign
+    /// origins.
     #[must_use]
     pub fn allow_any_host(self) -> Self {
         self.with(|config| config.guard.any_host = true)
@@ -206,6 +264,12 @@ impl Endpoint {
 
     /// Allows browser clients of an origin, like `https://app.example.com`, and enables CORS for it. Loopback origins are
     /// always allowed.
+    ///
+    /// An origin is a scheme, a host and a port that is not the default one, without a path or a final slash: as the
+    /// header `Origin` has it. Other origins get 403, and their preflights no permission; see
+    /// [origins](crate::server#origins-and-cors) for the headers.
+    ///
+    #[doc = include_str!("../docs/allow_origin.md")]
     #[must_use]
     pub fn allow_origin(self, origin: impl Into<String>) -> Self {
         self.with(|config| config.guard.origins.push(origin.into()))
@@ -215,6 +279,11 @@ impl Endpoint {
     ///
     /// Deprecated since 2025-03-26 (SEP-2596), removed three months after that is final at the earliest: newer clients
     /// use Streamable HTTP.
+    ///
+    /// Such a session is bound to its stream, and so to one process: neither a [session store](Endpoint::sessions) nor
+    /// forwarding helps. [`Endpoint::events`] has the messages.
+    ///
+    #[doc = include_str!("../docs/http_sse.md")]
     #[must_use]
     pub fn http_sse(self) -> Self {
         self.with(|config| config.http_sse = true)
@@ -225,6 +294,11 @@ impl Endpoint {
     ///
     /// Such clients receive no server requests (elicitation, sampling, roots) and no change notifications, and cancel a
     /// call by closing the connection.
+    ///
+    /// The revision of a message is the one in its header `MCP-Protocol-Version`, or 2025-03-26 without one. GET and
+    /// DELETE get 405 (GET not with [`Endpoint::http_sse`]). An id that a client sends nevertheless is ignored.
+    ///
+    #[doc = include_str!("../docs/without_sessions.md")]
     #[must_use]
     pub fn without_sessions(self) -> Self {
         self.with(|config| config.without_sessions = true)
@@ -235,6 +309,8 @@ impl Endpoint {
     ///
     /// Sessions, tasks and request state belong to the principal that created them. The authorizer's metadata documents
     /// have paths of their own: mount the endpoint there as well.
+    ///
+    /// A later call replaces an earlier one; [`Authorize::or`] combines two. [`Authorize`] has examples.
     #[must_use]
     pub fn authorize(self, authorize: impl Authorize) -> Self {
         self.with(|config| config.authorize = Some(Arc::new(authorize)))
@@ -242,6 +318,11 @@ impl Endpoint {
 
     /// Sets the principal from the request's head, for endpoints behind a layer that authenticates. No request is
     /// rejected. It replaces [`Endpoint::authorize`].
+    ///
+    /// The function must not believe what a client can write: read the extensions that the layer sets, or a header that
+    /// a gateway in front overwrites. Tools that require scopes are refused, because such a caller has none.
+    ///
+    #[doc = include_str!("../docs/principal.md")]
     #[must_use]
     pub fn principal(self, identify: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.authorize(Named(identify))
@@ -258,6 +339,7 @@ impl Endpoint {
     /// the feature `replicas`). Otherwise it gets 503 until the session was not used for the time of a lease: use sticky
     /// routing then. When the store fails, requests that need it get 503; sessions that are here go on until their lease
     /// has expired.
+    #[doc = include_str!("../docs/sessions.md")]
     #[must_use]
     pub fn sessions(self, store: Arc<dyn SessionStore>) -> Self {
         self.with(|config| config.shared = Some(config.reachable(SharedStore { store, node: Node::random() })))
@@ -268,6 +350,7 @@ impl Endpoint {
     /// usually one for events ([`Endpoint::events`]).
     ///
     /// The URL of the replica must lead to this endpoint and nowhere else, and not through the load balancer.
+    /// [`Replica`] says what is forwarded, and has an example.
     #[cfg(feature = "replicas")]
     #[must_use]
     pub fn replica(self, replica: Replica) -> Self {
@@ -278,17 +361,18 @@ impl Endpoint {
     }
 
     /// Sets the store of stream events, for clients that resume a stream (default: in memory).
+    #[doc = include_str!("../docs/streams.md")]
     #[must_use]
     pub fn events(self, store: Arc<dyn EventStore>) -> Self {
         self.with(|config| config.events = store)
     }
 
-    /// Returns the number of sessions in this process.
+    /// Returns the number of sessions in this process: those of Streamable HTTP, whether a request uses them or not.
     pub fn session_count(&self) -> usize {
         self.state.sessions.len()
     }
 
-    /// Returns the number of open streams.
+    /// Returns the number of open event streams, of all kinds.
     pub fn stream_count(&self) -> usize {
         self.state.streams.len()
     }
@@ -296,6 +380,10 @@ impl Endpoint {
     /// Begins a graceful shutdown: new requests get 503, open streams end, running calls finish. Pending requests to
     /// clients fail. Sessions in a store are released when nothing runs in them any more, so that other replicas can take
     /// them over; see [`Endpoint::release_sessions`] for the others.
+    ///
+    /// It returns at once, cannot be undone, and does nothing the second time. The whole order, for a web framework:
+    ///
+    #[doc = include_str!("../docs/shut_down.md")]
     pub fn shut_down(&self) {
         self.begin_drain();
         self.state.closing.store(true, Ordering::Release);

@@ -11,6 +11,7 @@ couplet_core::limits! {
     /// let limits = HttpLimits::default().sessions(1_000).body(64 << 10);
     /// assert_eq!((limits.sessions, limits.body), (1_000, 64 << 10));
     /// ```
+    #[doc = include_str!("../docs/limits.md")]
     pub struct HttpLimits {
         /// The size of a request body in bytes (default: 4 MiB).
         body: usize = 4 << 20,

@@ -10,11 +10,13 @@
     doc = "* `listen` and `listen_unix`, with the feature `listen`, bring their own listener."
 )]
 //!
-//! Each request is one line in the log, at the level `info` with the target `couplet::access`: HTTP method, path, status,
-//! client address,
-//! MCP method, principal and duration. A client that disconnected before the response has the status 499.
+//! Each request is one line in the log, at the level `info` with the target `couplet::access`: HTTP method, path,
+//! status, client address, MCP method, principal and duration. A client that disconnected before the response has the
+//! status 499.
+#![doc = include_str!("../docs/serving.md")]
+#![doc = include_str!("../docs/security.md")]
 //!
-//! Invariants:
+//! # Invariants
 //!
 //! * `Host` and `Origin` are checked first, and nothing is stored for a request that fails a check.
 //! * A stateless request has a connection of its own, owned by the response: dropping the response cancels it.
@@ -24,6 +26,8 @@
 //! * Every store call has a timeout.
 //! * A session in a store has one owner. Without a valid lease nothing of it is executed, stored or sent.
 //! * Every queue is bounded. A slow reader applies backpressure to its own session, and is disconnected after a while.
+//!
+//! # Source files
 //!
 //! | file | subject |
 //! |---|---|

@@ -14,6 +14,10 @@ use crate::server::{
 
 /// The reverse proxies whose headers name the client of a request.
 ///
+/// The list in the header is read from its end, where the nearest proxy appended its peer. The client is the first
+/// address from there that is not a trusted proxy; a malformed entry ends the search. Requests of other peers are taken
+/// as they come, and their headers are not looked at.
+///
 /// By default `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` are read. Only one family is, because a proxy
 /// that writes one passes the other on as the client sent it.
 ///
@@ -34,13 +38,26 @@ pub struct TrustedProxies {
 }
 
 impl TrustedProxies {
-    /// Creates the list of the networks of the proxies.
+    /// Creates the list of the networks of the proxies. Every hop that belongs to the deployment has to be in it: the
+    /// client is the first one that is not. Without any network no header is believed.
     #[must_use]
     pub fn new(networks: impl IntoIterator<Item = Network>) -> Self {
         Self { networks: networks.into_iter().collect(), is_standard: false }
     }
 
-    /// Reads the header `Forwarded` of RFC 7239 instead of `X-Forwarded-*`.
+    /// Reads the header `Forwarded` of RFC 7239 instead of `X-Forwarded-*`. Its parameters `for`, `proto` and `host`
+    /// are used; an obfuscated node such as `for=_hidden` names no address, and ends the search.
+    ///
+    /// ```
+    /// use couplet_http::{listen, server::{Network, TrustedProxies}};
+    ///
+    /// # fn main() -> Result<(), couplet_core::Error> {
+    /// let proxies = TrustedProxies::new([Network::UNIX, "10.0.0.0/8".parse()?]).standard_header();
+    /// let transport = listen("0.0.0.0:8080").trust_proxy(proxies);
+    /// # drop(transport);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn standard_header(mut self) -> Self {
         self.is_standard = true;

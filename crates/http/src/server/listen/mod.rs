@@ -48,12 +48,33 @@ pub fn listen(address: impl Into<String>) -> HttpTransport {
 
 /// Returns a transport that listens on a Unix domain socket. Only the user that runs the server can connect, unless
 /// [`HttpTransport::socket_mode`] allows more.
+///
+/// Requests may name any host, because no web page can reach the socket. A client connects through a reverse proxy, or
+/// with an [`HttpClient`](crate::client::HttpClient) of its own.
+///
+/// # Errors
+/// Serving fails if something listens on the socket already, or if the file cannot be created or given its mode.
+///
+/// ```no_run
+/// use couplet_http::{listen_unix, server::{Network, TrustedProxies}};
+/// use couplet_server::{Server, tool};
+///
+/// # async fn run() -> Result<(), couplet_core::Error> {
+/// // For an nginx of the group 33 on the same machine, whose `X-Forwarded-For` is believed.
+/// let transport = listen_unix("/run/hello/mcp.sock")
+///     .socket_mode(0o660)
+///     .socket_group(33)
+///     .trust_proxy(TrustedProxies::new([Network::UNIX]));
+/// Server::new("hello", "1.0.0").tool(tool("hello", || "Hello!")).serve(transport).await
+/// # }
+/// ```
 #[cfg(unix)]
 pub fn listen_unix(path: impl Into<PathBuf>) -> HttpTransport {
     HttpTransport::new(Place::Unix(path.into())).endpoint(Endpoint::allow_any_host)
 }
 
 /// An HTTP transport for `Server::serve`; see [`listen()`].
+#[doc = include_str!("../../docs/listening.md")]
 pub struct HttpTransport {
     place: Place,
     path: String,
@@ -104,40 +125,77 @@ impl HttpTransport {
         }
     }
 
-    /// Creates a transport from a bound listener.
+    /// Creates a transport from a bound listener, for instance with a port of the system's choice:
+    ///
+    /// ```
+    /// use couplet_http::server::HttpTransport;
+    /// use tokio::net::TcpListener;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), couplet_core::Error> {
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let url = format!("http://{}/mcp", listener.local_addr()?);
+    /// let transport = HttpTransport::from_listener(listener);
+    /// # drop((url, transport));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_listener(listener: TcpListener) -> Self {
         Self::new(Place::Listener(listener))
     }
 
     /// Creates a transport from a bound listener of a Unix domain socket, such as one that a service manager passes. Its
-    /// file is not removed at the end.
+    /// file is not removed at the end. Requests may name any host.
+    ///
+    /// [`HttpTransport::socket_mode`] and [`HttpTransport::socket_group`] have no effect: the file is there already.
     #[cfg(unix)]
     pub fn from_unix_listener(listener: tokio::net::UnixListener) -> Self {
         Self::new(Place::UnixListener(listener)).endpoint(Endpoint::allow_any_host)
     }
 
-    /// Sets the path of the endpoint (default: `/mcp`).
+    /// Sets the path of the endpoint (default: `/mcp`). It is compared as it is, so `/mcp/` is another one.
     #[must_use]
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
     }
 
-    /// Sets the limits of the endpoint and the listener.
+    /// Sets the limits of the endpoint and the listener. The endpoint gets them before
+    /// [`HttpTransport::endpoint`] configures it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use couplet_http::{listen, server::HttpLimits};
+    ///
+    /// let limits = HttpLimits::default().connections(1_000).header_time(Duration::from_secs(5));
+    /// let transport = listen("0.0.0.0:8080").limits(limits);
+    /// # drop(transport);
+    /// ```
     #[must_use]
     pub fn limits(mut self, limits: HttpLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Configures the endpoint.
+    /// Configures the endpoint: hosts, origins, authorization, stores. Several functions are applied in their order.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use couplet_http::{listen, server::MemoryEvents};
+    ///
+    /// let transport = listen("0.0.0.0:8080").endpoint(|endpoint| {
+    ///     endpoint.allow_host("mcp.example.com").events(Arc::new(MemoryEvents::with_bounds(512, 8 << 20, 256 << 20)))
+    /// });
+    /// # drop(transport);
+    /// ```
     #[must_use]
     pub fn endpoint(mut self, configure: impl FnOnce(Endpoint) -> Endpoint + Send + 'static) -> Self {
         self.configure.push(Box::new(configure));
         self
     }
 
-    /// Serves further endpoints at paths of their own, each with its own limits (default: none).
+    /// Serves further endpoints at paths of their own, each with its own limits (default: none). The limits of
+    /// connections are those of the transport, and `/ready` is about the transport's own endpoint.
     #[must_use]
     pub fn routes(mut self, routes: &Routes) -> Self {
         self.routes = routes.clone();
@@ -146,6 +204,8 @@ impl HttpTransport {
 
     /// Sets the reverse proxies whose headers name the client (default: none). The client's address is in the access log
     /// and in [`HttpRequest::client_ip`](crate::server::HttpRequest::client_ip), and limits of addresses count it.
+    ///
+    /// The header `Host` is checked as it arrives: allow the public name with [`Endpoint::allow_host`].
     #[must_use]
     pub fn trust_proxy(mut self, proxies: TrustedProxies) -> Self {
         self.proxies.by_header = proxies;
@@ -174,7 +234,15 @@ impl HttpTransport {
     /// Serves the [metrics](Endpoint::metrics) at a path of the same address (default: nowhere). Anyone who can connect can
     /// read them: see [`HttpTransport::metrics_listener`] for another address.
     ///
-    /// As with the endpoint, requests must name a loopback name or an allowed host; an IP address is allowed too.
+    /// As with the endpoint, requests must name a loopback name or an allowed host; an IP address is allowed too. The names and
+    /// labels are in a table of [`Endpoint::metrics`].
+    ///
+    /// ```
+    /// use couplet_http::listen;
+    ///
+    /// let transport = listen("127.0.0.1:8080").metrics("/metrics");
+    /// # drop(transport);
+    /// ```
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn metrics(mut self, path: impl Into<String>) -> Self {
@@ -200,14 +268,37 @@ impl HttpTransport {
         self
     }
 
-    /// Sets the grace period for running calls after a shutdown (default: 10 seconds).
+    /// Sets the grace period for running calls after a shutdown (default: 10 seconds). Calls that still run afterwards
+    /// are cut off: their handlers' futures are dropped. It should be shorter than the time after which the process is
+    /// killed, less the [lame-duck time](HttpTransport::lame_duck).
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Calls a function once the socket listens, such as one that notifies a service manager.
+    /// Calls a function once the socket listens, such as one that notifies a service manager. Several are called in
+    /// their order; none is called if the address cannot be bound.
+    ///
+    /// ```
+    /// use couplet_http::server::HttpTransport;
+    /// use couplet_server::{Server, tool};
+    /// use tokio::{net::TcpListener, sync::oneshot};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), couplet_core::Error> {
+    /// let (ready, is_ready) = oneshot::channel();
+    /// let transport = HttpTransport::from_listener(TcpListener::bind("127.0.0.1:0").await?).on_listening(move || {
+    ///     let _ = ready.send(()); // or: `sd_notify::notify(..)`
+    /// });
+    /// let shutdown = transport.shutdown();
+    /// let serving = tokio::spawn(Server::new("hello", "1.0.0").tool(tool("hello", || "Hello!")).serve(transport));
+    /// is_ready.await.expect("the socket listens");
+    /// shutdown.trigger();
+    /// serving.await.expect("the server does not panic")?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn on_listening(mut self, notify: impl FnOnce() + Send + 'static) -> Self {
         self.listening.push(Box::new(notify));
@@ -270,18 +361,31 @@ impl HttpTransport {
         self
     }
 
-    /// Returns a handle that triggers a graceful shutdown.
+    /// Returns a handle that triggers a graceful shutdown. Take it before the transport is served; dropping it triggers
+    /// nothing.
     pub fn shutdown(&self) -> Shutdown {
         self.shutdown.clone()
     }
 }
 
-/// Triggers a graceful shutdown: after the lame-duck time the listener closes, running calls finish, open streams end. Clones are the same.
+/// A handle that triggers a graceful shutdown: after the lame-duck time the listener closes, running calls finish, open
+/// streams end. Clones are the same.
+///
+/// ```
+/// use couplet_http::listen;
+///
+/// let transport = listen("127.0.0.1:8080");
+/// let shutdown = transport.shutdown();
+/// // From anywhere, also before the server runs: it ends as soon as it has begun.
+/// shutdown.clone().trigger();
+/// # drop(transport);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Shutdown(watch::Sender<bool>);
 
 impl Shutdown {
-    /// Begins the shutdown.
+    /// Begins the shutdown. It returns at once, and does nothing the second time; the future of `serve` ends when the
+    /// shutdown is complete.
     pub fn trigger(&self) {
         self.0.send_replace(true);
     }

@@ -28,11 +28,22 @@ enum Peers {
 }
 
 impl Network {
-    /// The peers of a Unix domain socket.
+    /// The peers of a Unix domain socket, `unix` as text. They have no address.
     pub const UNIX: Self = Self(Peers::Unix);
 
     /// Returns whether a peer belongs to the network; `None` is a peer of a Unix domain socket. An IPv4 address that is
     /// written as an IPv6 one is an IPv4 address.
+    ///
+    /// ```
+    /// use couplet_http::server::Network;
+    ///
+    /// # fn main() -> Result<(), couplet_core::Error> {
+    /// let network: Network = "192.0.2.0/24".parse()?;
+    /// assert!(network.contains("::ffff:192.0.2.9".parse().ok()));
+    /// assert!(!network.contains("2001:db8::1".parse().ok()) && !network.contains(None));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn contains(&self, peer: Option<IpAddr>) -> bool {
         match (self.0, peer.map(|peer| peer.to_canonical())) {
@@ -57,7 +68,16 @@ impl From<IpAddr> for Network {
     }
 }
 
-/// Parses `192.0.2.1`, `10.0.0.0/8`, `2001:db8::/32` or `unix`.
+/// Parses `192.0.2.1`, `10.0.0.0/8`, `2001:db8::/32` or `unix`. Bits beyond the prefix are ignored.
+///
+/// ```
+/// use couplet_core::ErrorKind;
+/// use couplet_http::server::Network;
+///
+/// assert_eq!("2001:db8::/32".parse::<Network>().unwrap().to_string(), "2001:db8::/32");
+/// assert_eq!("192.0.2.1/32".parse::<Network>().unwrap().to_string(), "192.0.2.1");
+/// assert_eq!("10.0.0.0/33".parse::<Network>().unwrap_err().kind(), ErrorKind::Config);
+/// ```
 impl FromStr for Network {
     type Err = Error;
 

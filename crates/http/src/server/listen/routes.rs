@@ -9,6 +9,10 @@ use crate::server::endpoint::Endpoint;
 
 /// Further endpoints of a listener by path, which may change while it serves. Clones are the same.
 ///
+/// Each endpoint has its own hosts, authorization, limits, sessions and metrics. Paths are compared as they are. They
+/// are looked up after the path of the listener's own endpoint and before `/health`, `/ready` and the metrics. A
+/// shutdown of the listener drains all of them.
+///
 /// ```
 /// use couplet_http::{listen, server::{Endpoint, Routes}};
 /// use couplet_server::Server;
@@ -37,7 +41,18 @@ impl Routes {
     }
 
     /// Serves an endpoint at a path, which must not be that of the listener's own. The one that was there before does not
-    /// serve new requests from then on.
+    /// serve new requests from then on: they get 503, its streams end, its running calls finish.
+    ///
+    /// ```
+    /// use couplet_http::server::{Endpoint, Routes};
+    /// use couplet_server::Server;
+    ///
+    /// let routes = Routes::new();
+    /// let endpoint = |name| Endpoint::new(Server::<()>::new(name, "1.0.0").build());
+    /// routes.insert("/mcp/notes", endpoint("notes"));
+    /// routes.insert("/mcp/notes", endpoint("notes-2")); // replaces the first one
+    /// assert!(routes.remove("/mcp/notes") && !routes.remove("/mcp/notes"));
+    /// ```
     pub fn insert(&self, path: impl Into<String>, endpoint: Endpoint) {
         let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if table.is_serving {
@@ -52,6 +67,7 @@ impl Routes {
     }
 
     /// Removes the endpoint at a path, which does not serve new requests from then on. Returns whether there was one.
+    /// Further requests to the path get 404.
     pub fn remove(&self, path: &str) -> bool {
         let removed = self.0.write().unwrap_or_else(PoisonError::into_inner).endpoints.remove(path);
         removed.inspect(Endpoint::shut_down).is_some()

@@ -42,6 +42,10 @@ impl Endpoint {
     /// | `couplet_tasks_finished_total` | `status` | tasks that this process has ended: `completed`, `failed` or `cancelled` |
     /// | `couplet_tasks_taken_over_total` | | tasks of lost or stopped replicas that this process has taken over |
     ///
+    /// The buckets of the histograms end at 1, 5, 10, 25, 50, 100, 250 and 500 ms, 1, 2.5, 5, 10, 60 and 300 s. Samples
+    /// by method, outcome or status appear once something was counted. Counts begin with the endpoint, and clones share
+    /// them.
+    ///
     /// A method that the protocol does not have is `other`. Requests that need no service, such as `ping` and
     /// `initialize`, count as messages and HTTP responses only. Extensions of the service may add
     /// [others](couplet_core::Service::metrics).

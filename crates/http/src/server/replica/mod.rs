@@ -58,6 +58,7 @@ pub(crate) const HEADER: HeaderName = HeaderName::from_static("couplet-replica")
 /// # }
 /// # run([7; 32]).unwrap();
 /// ```
+#[doc = include_str!("../../docs/replica.md")]
 ///
 /// [`Endpoint::replica`]: crate::server::Endpoint::replica
 #[derive(Clone)]
@@ -85,6 +86,14 @@ impl Replica {
     ///
     /// # Errors
     /// If it is not a URL with the scheme `http` or, with the feature `client`, `https`.
+    ///
+    /// ```
+    /// use couplet_core::ErrorKind;
+    /// use couplet_http::server::Replica;
+    ///
+    /// let error = Replica::new("10.0.0.7:8080", [7; 32]).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Config);
+    /// ```
     pub fn new(url: impl Into<String>, key: [u8; 32]) -> Result<Self, Error> {
         let url = url.into();
         if !url.parse().is_ok_and(|uri| is_reachable(&uri)) {
@@ -108,6 +117,20 @@ impl Replica {
 
     /// Also accepts requests that are signed with another key, so that the key can be changed while replicas run: first
     /// every replica accepts the new key, then each uses it. At most seven are used.
+    ///
+    /// ```
+    /// use couplet_http::server::Replica;
+    ///
+    /// # fn main() -> Result<(), couplet_core::Error> {
+    /// # let (old, new) = ([1; 32], [2; 32]);
+    /// // First everywhere: sign with the old key, accept both.
+    /// let first = Replica::new("http://10.0.0.7:8080/mcp", old)?.also_accepts(new);
+    /// // Then everywhere: sign with the new key. In the end, without the old one.
+    /// let second = Replica::new("http://10.0.0.7:8080/mcp", new)?.also_accepts(old);
+    /// # drop((first, second));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn also_accepts(mut self, key: [u8; 32]) -> Self {
         if self.keys.len() < Self::KEYS {
@@ -117,7 +140,24 @@ impl Replica {
     }
 
     /// Sets the type of the claims that the authorizer attaches to callers; they are sent as JSON. A request of a caller
-    /// with claims of another type is not forwarded: its response is an error.
+    /// with claims of another type is not forwarded: its response is an error (500).
+    ///
+    /// ```
+    /// use couplet_http::server::Replica;
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// /// What the authorizer attaches with `Caller::with_claims`.
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Tenant {
+    ///     name: String,
+    /// }
+    ///
+    /// # fn main() -> Result<(), couplet_core::Error> {
+    /// let replica = Replica::new("http://10.0.0.7:8080/mcp", [7; 32])?.claims::<Tenant>();
+    /// # drop(replica);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn claims<T: Serialize + DeserializeOwned + Send + Sync + 'static>(mut self) -> Self {
         self.claims = Some(Codec {

@@ -16,7 +16,7 @@ use crate::server::{
 };
 
 /// Identifies the caller of a request, or rejects it. `couplet_auth::server` has an implementation for OAuth.
-///
+#[doc = include_str!("../../docs/authorize.md")]
 /// ```
 /// use std::sync::Arc;
 /// use couplet_core::{BoxFuture, Caller};
@@ -40,18 +40,41 @@ use crate::server::{
 pub trait Authorize: Send + Sync + 'static {
     /// Identifies the caller from the head of a request, before the body is read. `None` is an anonymous caller.
     ///
+    /// The future is dropped if the client disconnects meanwhile.
+    ///
     /// # Errors
     /// The response to a request that is rejected.
     fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>>;
 
-    /// Returns the response to a caller that lacks scopes which a request requires.
+    /// Returns the response to a caller that lacks scopes which a request requires. `needed` has all scopes of the
+    /// request, sorted and without repetition, also those that the caller has.
+    ///
+    /// The default is 403, or 401 for an anonymous caller, without headers. An implementation for OAuth adds
+    /// `WWW-Authenticate` with `error="insufficient_scope"`, so that clients know which scopes to ask for.
+    ///
+    /// ```
+    /// use couplet_core::Caller;
+    /// use couplet_http::server::{Authorize, Challenge};
+    /// use http::{Request, StatusCode, request::Parts};
+    ///
+    /// let anyone = |_: &Parts| Ok::<Option<Caller>, Challenge>(None);
+    /// let (head, ()) = Request::new(()).into_parts();
+    /// let needed = ["notes:write".to_owned()];
+    /// assert_eq!(anyone.insufficient(&head, None, &needed).status, StatusCode::UNAUTHORIZED);
+    /// assert_eq!(anyone.insufficient(&head, Some(&Caller::new("ada")), &needed).status, StatusCode::FORBIDDEN);
+    /// ```
     fn insufficient(&self, request: &Parts, caller: Option<&Caller>, needed: &[String]) -> Challenge {
         let _ = (request, caller);
         let status = if caller.is_some() { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED };
         Challenge::new(status, format!("this needs the scopes `{}`", needed.join(" ")))
     }
 
-    /// Returns the public metadata document at a path, if there is one: JSON that describes how to authenticate.
+    /// Returns the public metadata document at a path, if there is one: JSON that describes how to authenticate, such
+    /// as that of RFC 9728 at `/.well-known/oauth-protected-resource`.
+    ///
+    /// It is called for each request, so it should only compare the path. GET and HEAD get the document with
+    /// `Cache-Control: max-age=300`, without authorization but under an allowed host; other methods get 405. The
+    /// built-in listener routes these paths to the endpoint by itself.
     fn document(&self, path: &str) -> Option<Bytes> {
         let _ = path;
         None
@@ -59,6 +82,30 @@ pub trait Authorize: Send + Sync + 'static {
 
     /// Combines two authorizers: a request that this one rejects is tried with the other, such as fixed tokens beside an
     /// authorization server. A request that both reject gets the challenges of both.
+    ///
+    /// A caller that one of them names wins over one that is anonymous. The status of the merged challenge is 401 if
+    /// the second one has it, otherwise that of the first; the reason is that of the first.
+    ///
+    /// ```
+    /// use couplet_core::Caller;
+    /// use couplet_http::server::{Authorize, Challenge};
+    /// use http::{HeaderValue, Request, StatusCode, request::Parts};
+    ///
+    /// fn token(name: &'static str, token: &'static str) -> impl Authorize {
+    ///     move |request: &Parts| match request.headers.get("authorization").map(HeaderValue::as_bytes) {
+    ///         Some(sent) if sent == token.as_bytes() => Ok(Some(Caller::new(name))),
+    ///         _ => Err(Challenge::new(StatusCode::UNAUTHORIZED, "a token is required")),
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let either = token("ada", "Bearer 1").or(token("bob", "Bearer 2"));
+    /// let (head, ()) = Request::builder().header("authorization", "Bearer 2").body(()).unwrap().into_parts();
+    /// let caller = either.authorize(&head).await.unwrap().unwrap();
+    /// assert_eq!(&**caller.principal(), "bob");
+    /// # }
+    /// ```
     fn or<B: Authorize>(self, other: B) -> Or<Self, B>
     where
         Self: Sized,
@@ -83,6 +130,20 @@ impl<A: Authorize + ?Sized> Authorize for Arc<A> {
 }
 
 /// The response to a request that is rejected.
+///
+/// Its body is a JSON-RPC error with the reason; browsers of an allowed origin may read it and `WWW-Authenticate`.
+///
+/// ```
+/// use couplet_http::server::Challenge;
+/// use http::{HeaderValue, StatusCode, header};
+///
+/// let mut challenge = Challenge::new(StatusCode::UNAUTHORIZED, "a token is required");
+/// challenge.headers.insert(
+///     header::WWW_AUTHENTICATE,
+///     HeaderValue::from_static("Bearer resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource\""),
+/// );
+/// # drop(challenge);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Challenge {

@@ -9,6 +9,37 @@ use http::{StatusCode, request::Parts};
 use crate::server::request::authorize::{Authorize, Challenge};
 
 /// Two authorizers of which one must accept; see [`Authorize::or`].
+///
+/// The second one is asked only if the first did not name a caller. The documents of both are served; at a path that both
+/// have, that of the first.
+///
+/// ```
+/// use couplet_core::Caller;
+/// use couplet_http::server::{Authorize, Challenge, Endpoint, Or};
+/// use couplet_server::Server;
+/// use http::{StatusCode, request::Parts};
+///
+/// type Check = fn(&Parts) -> Result<Option<Caller>, Challenge>;
+///
+/// /// The name in the client's certificate, which the layer that terminates TLS has checked.
+/// fn by_certificate(request: &Parts) -> Result<Option<Caller>, Challenge> {
+///     match request.extensions.get::<String>() {
+///         Some(name) => Ok(Some(Caller::new(name.as_str()))),
+///         None => Err(Challenge::new(StatusCode::FORBIDDEN, "a certificate is required")),
+///     }
+/// }
+///
+/// fn by_token(request: &Parts) -> Result<Option<Caller>, Challenge> {
+///     match request.headers.get("authorization").and_then(|sent| sent.to_str().ok()) {
+///         Some("Bearer s3cret") => Ok(Some(Caller::new("ci"))),
+///         _ => Err(Challenge::new(StatusCode::UNAUTHORIZED, "a token is required")),
+///     }
+/// }
+///
+/// let either: Or<Check, Check> = (by_certificate as Check).or(by_token as Check);
+/// let endpoint = Endpoint::new(Server::<()>::new("hello", "1.0.0").build()).authorize(either);
+/// # drop(endpoint);
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "an endpoint uses it"]
 pub struct Or<A, B> {

@@ -65,6 +65,16 @@ impl HttpRequest {
     /// Returns the peer address of the connection, if the built-in listener accepted it over TCP. In axum it is in the
     /// extensions, as `ConnectInfo`. Behind a reverse proxy it is the proxy's, or the address that its PROXY header
     /// names; see [`HttpRequest::client_ip`].
+    ///
+    /// ```
+    /// use couplet_http::server::HttpRequest;
+    /// use couplet_server::extract::Request;
+    ///
+    /// fn is_direct(request: Request<HttpRequest>) -> bool {
+    ///     request.remote_addr().map(|peer| peer.ip()) == request.client_ip()
+    /// }
+    /// # let _ = is_direct;
+    /// ```
     pub fn remote_addr(&self) -> Option<SocketAddr> {
         self.remote
     }
@@ -83,6 +93,18 @@ impl HttpRequest {
 
     /// Returns the host and perhaps the port that the client used, if a trusted proxy names it. It is not checked against
     /// the allowed hosts: clients can choose it where the proxy passes it on.
+    ///
+    /// ```
+    /// use couplet_http::server::HttpRequest;
+    ///
+    /// /// The URL that the client used, for links in results.
+    /// fn base(request: &HttpRequest) -> String {
+    ///     let host = request.headers.get("host").and_then(|host| host.to_str().ok());
+    ///     let host = request.forwarded_host().or(host).unwrap_or("localhost");
+    ///     format!("{}://{host}", request.forwarded_scheme().unwrap_or("http"))
+    /// }
+    /// # let _ = base;
+    /// ```
     pub fn forwarded_host(&self) -> Option<&str> {
         self.client.host.as_deref()
     }

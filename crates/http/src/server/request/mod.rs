@@ -316,7 +316,26 @@ impl Endpoint {
     }
 }
 
-/// A response that is being made.
+/// A response that is being made: the future of an [`Endpoint`], which never fails.
+///
+/// Dropping it cancels a stateless call; a call in a session goes on.
+///
+/// ```
+/// use couplet_http::server::{Answering, Endpoint};
+/// use couplet_server::Server;
+/// use http::{Request, StatusCode};
+/// use tower_service::Service;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let mut endpoint = Endpoint::new(Server::<()>::new("hello", "1.0.0").build());
+/// let request = Request::put("/mcp").header("host", "localhost").body(String::new()).unwrap();
+/// let answering: Answering = endpoint.call(request);
+/// let Ok(response) = answering.await;
+/// assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+/// assert_eq!(response.headers()["allow"], "POST, GET, DELETE");
+/// # }
+/// ```
 pub struct Answering(BoxFuture<'static, Reply>);
 
 #[cfg(feature = "listen")]

@@ -103,12 +103,40 @@ impl Endpoint {
 
     /// Returns whether the endpoint accepts work: no shutdown has begun and every check of [`Endpoint::ready_when`]
     /// returns true. The built-in listener answers `/ready` with it.
+    ///
+    /// Checks run one after the other, and once at a time: callers that come meanwhile get the last result, and
+    /// false before there is one. A failed check is logged. Dropping the future ends the run without a result.
+    ///
+    /// ```
+    /// use couplet_http::server::Endpoint;
+    /// use couplet_server::Server;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let endpoint = Endpoint::new(Server::<()>::new("hello", "1.0.0").build());
+    /// assert!(endpoint.is_ready().await, "there are no checks");
+    /// let failing = endpoint.clone().ready_when(|| Box::pin(async { false }));
+    /// assert!(!failing.is_ready().await);
+    /// # }
+    /// ```
     pub async fn is_ready(&self) -> bool {
         !self.is_draining() && self.config.readiness.check(self.config.limits.store_time).await && !self.is_draining()
     }
 
     /// Makes the endpoint not [ready](Endpoint::is_ready) and serves as before: for the time in which load balancers
-    /// notice, before [`Endpoint::shut_down`].
+    /// notice, before [`Endpoint::shut_down`]. It cannot be undone, and holds for all clones.
+    ///
+    /// ```
+    /// use couplet_http::server::Endpoint;
+    /// use couplet_server::Server;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let endpoint = Endpoint::new(Server::<()>::new("hello", "1.0.0").build());
+    /// endpoint.clone().begin_drain();
+    /// assert!(!endpoint.is_ready().await);
+    /// # }
+    /// ```
     pub fn begin_drain(&self) {
         self.state.draining.store(true, Ordering::Release);
     }

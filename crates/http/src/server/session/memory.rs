@@ -18,7 +18,22 @@ use crate::server::{
     shrink,
 };
 
-/// A session store in memory, for endpoints in one process.
+/// A session store in memory, for endpoints in one process: for tests of what replicas do, and for processes that
+/// replace an endpoint while they run. Sessions end with the process; [`SessionStore`] has the contract for one that
+/// shares them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use couplet_http::server::{Endpoint, MemorySessions};
+/// use couplet_server::Server;
+///
+/// let store = Arc::new(MemorySessions::new());
+/// let endpoint = || Endpoint::new(Server::<()>::new("hello", "1.0.0").build()).sessions(store.clone());
+/// // A session that one of them opens goes on at the other when the first has shut down.
+/// let (first, second) = (endpoint(), endpoint());
+/// assert!(store.is_empty());
+/// # drop((first, second));
+/// ```
 pub struct MemorySessions {
     stored: Mutex<Stored>,
     lifetime: Duration,
@@ -45,7 +60,8 @@ impl MemorySessions {
         Self::with_lifetime(Duration::from_secs(24 * 60 * 60))
     }
 
-    /// Creates an empty store, from which sessions expire that are not renewed for so long after their lease.
+    /// Creates an empty store, from which sessions expire that are not renewed for so long after their lease. Expired
+    /// ones are never returned; their memory is freed each time that the number of sessions has doubled, from 1,024 on.
     pub fn with_lifetime(lifetime: Duration) -> Self {
         Self { stored: Mutex::default(), lifetime }
     }

@@ -168,6 +168,10 @@ impl Endpoint {
     ///
     /// It is the last step of a shutdown, after [`Endpoint::shut_down`] and the time that running calls have to finish;
     /// [`listen`](crate::server) does so by itself.
+    ///
+    /// Up to 32 sessions are released at a time. When a store call takes longer than
+    /// [`HttpLimits::store_time`](crate::server::HttpLimits::store_time) the rest is left to expire. Dropping the
+    /// future leaves the sessions that are not released yet to their leases.
     pub async fn release_sessions(&self) {
         self.release(self.state.sessions.all()).await;
     }

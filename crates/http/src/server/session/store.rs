@@ -23,6 +23,7 @@ use crate::server::session::new_id;
 /// must expire some time after their lease: 24 hours is the usual maximum age of a session.
 ///
 /// The contract is a test in `couplet_testing::contract::session_store`.
+#[doc = include_str!("../../docs/session_store.md")]
 pub trait SessionStore: Send + Sync + 'static {
     /// Stores a new session, owned by `node` for the time of the lease. Returns its generation, which is at least 1.
     ///
@@ -82,7 +83,18 @@ pub trait SessionStore: Send + Sync + 'static {
     fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, Error>>;
 }
 
-/// A stored session.
+/// A stored session. Stores treat everything but the id as opaque.
+///
+/// ```
+/// use bytes::Bytes;
+/// use couplet_http::server::SessionRecord;
+///
+/// // As a store builds it from its columns.
+/// let record = SessionRecord::new("4fd0", Some("ada".into()), Bytes::from_static(b"{}"))
+///     .opened(1_800_000_000)
+///     .with_memory(Some(Bytes::from_static(b"{}")));
+/// assert_eq!((&*record.id, record.opened), ("4fd0", 1_800_000_000));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionRecord {
@@ -90,11 +102,12 @@ pub struct SessionRecord {
     pub id: Arc<str>,
     /// The principal that opened it, if it was authenticated. No other principal may use it.
     pub principal: Option<Arc<str>>,
-    /// The `initialize` request.
+    /// The `initialize` request, as the client sent it: a replica that takes the session over replays it. At most
+    /// [`HttpLimits::opening`](crate::server::HttpLimits::opening) bytes.
     pub opening: Bytes,
-    /// When it was opened, in seconds since the Unix epoch.
+    /// When it was opened, in seconds since the Unix epoch. Its maximum age is counted from then, on every replica.
     pub opened: u64,
-    /// The state, if there is any.
+    /// The state, if there is any: the log level and the subscriptions, in a form of their own.
     pub memory: Option<Bytes>,
 }
 
@@ -119,10 +132,36 @@ impl SessionRecord {
     }
 }
 
-/// A session and its owner, as [`SessionStore::load`] returns them.
+/// A session and its owner, as [`SessionStore::load`] returns them. The owner is `None` while any replica may claim it.
+///
+/// ```
+/// use std::time::Duration;
+/// use bytes::Bytes;
+/// use couplet_http::server::{LoadedSession, MemorySessions, Node, SessionRecord, SessionStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), couplet_core::Error> {
+/// let (store, node) = (MemorySessions::new(), Node::new("one"));
+/// let record = SessionRecord::new("4fd0", None, Bytes::from_static(b"{}"));
+/// let generation = store.create(record, &node, Duration::from_secs(15)).await?;
+/// let loaded: Option<LoadedSession> = store.load("4fd0").await?;
+/// assert_eq!(loaded.and_then(|(_, owner)| owner), Some(node));
+///
+/// store.release("4fd0", generation).await?;
+/// assert_eq!(store.load("4fd0").await?.and_then(|(_, owner)| owner), None);
+/// # Ok(())
+/// # }
+/// ```
 pub type LoadedSession = (SessionRecord, Option<Node>);
 
-/// A replica of a server.
+/// A replica of a server, as the owner of sessions.
+///
+/// ```
+/// use couplet_http::server::Node;
+///
+/// let node = Node::new("7c2a").with_url("http://10.0.0.7:8080/mcp");
+/// assert_eq!(node.url.as_deref(), Some("http://10.0.0.7:8080/mcp"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Node {
@@ -156,6 +195,26 @@ impl Node {
 }
 
 /// The result of [`SessionStore::claim`].
+///
+/// ```
+/// use std::time::Duration;
+/// use bytes::Bytes;
+/// use couplet_http::server::{Claim, MemorySessions, Node, SessionRecord, SessionStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), couplet_core::Error> {
+/// let (store, lease) = (MemorySessions::new(), Duration::from_secs(15));
+/// let (one, two) = (Node::new("one"), Node::new("two"));
+/// let record = SessionRecord::new("4fd0", None, Bytes::from_static(b"{}"));
+/// let generation = store.create(record.clone(), &one, lease).await?;
+///
+/// assert_eq!(store.claim("4fd0", &two, lease).await?, Claim::Elsewhere(one));
+/// store.release("4fd0", generation).await?;
+/// assert_eq!(store.claim("4fd0", &two, lease).await?, Claim::Owned(record, generation + 1));
+/// assert_eq!(store.claim("beef", &two, lease).await?, Claim::Missing);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// The session, and the generation in which the node owns it now.

@@ -20,7 +20,29 @@ use crate::server::{
     stream::{chunks::Chunks, event_queue::Reader, open_streams::Ticket, unsent::InFlight},
 };
 
-/// The body of a response.
+/// The body of a response: one message, with its exact size, or events as they come, without one. It never fails.
+///
+/// Dropping it ends the stream; a stateless call is cancelled by that. The bytes of large messages count as unsent
+/// until they are dropped, wherever they are then.
+///
+/// ```
+/// use couplet_http::server::{Endpoint, EndpointBody};
+/// use couplet_server::Server;
+/// use http::Request;
+/// use http_body::Body;
+/// use http_body_util::BodyExt;
+/// use tower_service::Service;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let mut endpoint = Endpoint::new(Server::<()>::new("hello", "1.0.0").build());
+/// let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_owned();
+/// let request = Request::post("/mcp").header("host", "localhost").body(ping).unwrap();
+/// let body: EndpointBody = endpoint.call(request).await.unwrap().into_body();
+/// let size = body.size_hint().exact();
+/// assert_eq!(size, Some(body.collect().await.unwrap().to_bytes().len() as u64));
+/// # }
+/// ```
 pub struct EndpointBody {
     kind: Kind,
     /// Where what is large is cut into pieces.

@@ -9,6 +9,7 @@ use couplet_core::{BoxFuture, Error};
 /// sessions that are not used for long, but must not return a part: [`EventStore::after`] returns `None` then.
 ///
 /// The contract is a test in `couplet_testing::contract::event_store`.
+#[doc = include_str!("../../docs/event_store.md")]
 pub trait EventStore: Send + Sync + 'static {
     /// Appends an event. The sequence numbers of a stream begin with 1 and have no gaps. The generation is that of the
     /// session's owner; returns false, and stores nothing, if the store has seen a higher one.
@@ -50,6 +51,19 @@ pub trait EventStore: Send + Sync + 'static {
 }
 
 /// A sent event.
+///
+/// ```
+/// use couplet_http::server::{EventStore, MemoryEvents, StoredEvent};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), couplet_core::Error> {
+/// let store = MemoryEvents::new();
+/// let event = StoredEvent { seq: 1, text: "{}".into() };
+/// assert!(store.append("4fd0", 1, 7, event.clone()).await?);
+/// assert_eq!(store.after("4fd0", 7, 0).await?, Some(vec![event]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEvent {
     /// The sequence number in its stream.

@@ -13,7 +13,8 @@ use crate::server::{
     stream::event_store::{EventStore, StoredEvent},
 };
 
-/// An event store in memory. The oldest events are dropped first, within each session and overall.
+/// An event store in memory: the default of an endpoint. The oldest events are dropped first, within each session and
+/// overall. A stream that has lost events cannot be resumed any more: its client gets 400.
 #[derive(Debug)]
 pub struct MemoryEvents {
     kept: Mutex<Kept>,
@@ -78,7 +79,24 @@ impl MemoryEvents {
         Self::with_bounds(4096, 1 << 20, 64 << 20)
     }
 
-    /// Creates a store with other limits.
+    /// Creates a store with other limits: events of each session, their bytes, and the bytes of all sessions. The last
+    /// event of a session is stored even if it is larger than the limit of the session.
+    ///
+    /// ```
+    /// use couplet_http::server::{EventStore, MemoryEvents, StoredEvent};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), couplet_core::Error> {
+    /// let store = MemoryEvents::with_bounds(2, 1 << 20, 64 << 20);
+    /// for seq in 1..=3 {
+    ///     store.append("4fd0", 1, 7, StoredEvent { seq, text: "{}".into() }).await?;
+    /// }
+    /// // The first one is gone: a client that has it can resume, one that has nothing cannot.
+    /// assert_eq!(store.after("4fd0", 7, 1).await?.map(|events| events.len()), Some(2));
+    /// assert_eq!(store.after("4fd0", 7, 0).await?, None);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn with_bounds(per_session: usize, bytes_per_session: usize, bytes: usize) -> Self {
         Self { kept: Mutex::default(), fences: Mutex::default(), per_session, bytes_per_session, bytes }
     }
