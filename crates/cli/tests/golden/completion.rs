@@ -100,9 +100,8 @@ fn type_in(shell: &str, args: &[&str], setup: &str) {
         terminal.wait_for_joined(&becomes);
         terminal.press("\u{15}");
     }
-    // A command that was never used is not started; Tab leaves the line as it is.
-    terminal.press("couplet call weather-station for\t");
-    terminal.press("; echo do''ne\r");
+    // A command that was never used is not started.
+    terminal.press("couplet call weather-station for\t\u{15}echo do''ne\r");
     terminal.wait_for("done");
     home.assert_nothing_was_started();
     terminal.press("exit\r");
