@@ -22,6 +22,7 @@ mod generate;
 mod group;
 mod grow;
 mod interop;
+mod manual;
 mod openapi;
 mod skipped;
 mod source;
@@ -64,8 +65,14 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "book",
         usage: "book",
-        what: "the guide as a book in target/book, built where mdbook is installed",
+        what: "the guide and the manual as a book in target/book, built where mdbook is installed",
         run: book::run,
+    },
+    Command {
+        name: "manual",
+        usage: "manual [--man DIR]",
+        what: "the pages of docs/manual, written anew; --man: DIR/man/man1/*.1 and DIR/completions/*, as `couplet manual DIR` does",
+        run: manual::run,
     },
     Command { name: "weight", usage: "weight", what: "the dependencies of a small stdio server", run: weight::run },
     Command {

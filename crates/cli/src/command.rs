@@ -9,13 +9,15 @@ use couplet_serve::LogFormat;
 
 use crate::{
     commands::{
-        bench, call, complete, completions, demo, discover, doctor, gateway, generate, inspect, lint, list, listen,
-        lock, login, new, openapi, pack, ping, prompt, read, repl, replay, run, tap, test, vocabulary, written,
+        bench, call, complete, completions, demo, discover, doctor, gateway, generate, help as about, inspect, lint,
+        list, listen, lock, login, manual, new, openapi, pack, ping, prompt, read, repl, replay, run, tap, test,
+        vocabulary, words, written,
     },
     exit::{self, Exit, Failure},
     help, logs,
     output::{Colour, Look, Output},
     target::overdue,
+    topics,
 };
 
 /// Command-line client for Model Context Protocol (MCP) servers
@@ -25,7 +27,7 @@ use crate::{
     version,
     long_about = help::ABOUT,
     after_help = help::COUPLET,
-    after_long_help = format!("{}\n\n{}", help::COUPLET, exit::help()),
+    after_long_help = format!("{}\n\n{}\n\n{}", help::COUPLET, topics::list(), exit::help()),
     disable_help_subcommand = true,
     max_term_width = 80
 )]
@@ -136,6 +138,15 @@ enum Command {
     /// Generate a shell completion script
     #[command(after_help = help::COMPLETIONS)]
     Completions(completions::Args),
+    /// Print a topic, or the help of a command
+    #[command(after_help = topics::list())]
+    Help(about::Args),
+    /// Print the candidates for a word, for the completion scripts
+    #[command(name = "__complete", hide = true)]
+    Words(words::Args),
+    /// Write the man pages and completion scripts to a directory
+    #[command(hide = true)]
+    Manual(manual::Args),
 }
 
 impl Command {
@@ -241,6 +252,9 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Rdf(args) => vocabulary::rdf(&args, output),
         Command::Demo(args) => run_to_end(demo::run(args, output)),
         Command::Completions(args) => completions::run(&args, output),
+        Command::Help(args) => about::run(&args, output),
+        Command::Words(args) => words::run(&args, output),
+        Command::Manual(args) => manual::run(&args, output),
     }
 }
 

@@ -74,8 +74,8 @@ const JSON: &str = "
 JSON output (--json):
   Standard output has the result on one line. `listen`, `ping`, `lint`, `test`
   and `validate` print a line for each change, response, finding, call or file;
-  `schema` and `rdf` print documents. A tool call that failed is a result with `isError`,
-  and exits with 1.
+  `schema` and `rdf` print documents. A tool call that failed is a result with
+  `isError`, and exits with 1.
   Standard error has a line for an error, with `details`, `hint` and `rpc` if
   available, and a line for each warning:
     {\"error\":{\"exit\":2,\"kind\":\"usage\",\"message\":\"…\"}}

@@ -19,7 +19,8 @@ Examples:
   couplet run https://example.com/mcp
   couplet install \"node server.js\" --host cursor
 
-See `couplet COMMAND --help` for more about a command.";
+See `couplet COMMAND --help` for more about a command, `couplet help TOPIC` for
+what commands share.";
 
 pub(crate) const LIST: &str = "\
 Examples:

@@ -31,9 +31,11 @@
 //!
 //! # Modules
 //!
-//! * `command` has the subcommands as one enum; each has a module in `commands`. `help` has the longer help texts.
+//! * `command` has the subcommands as one enum; each has a module in `commands`. `help` has the longer help texts,
+//!   `topics` those of `couplet help`.
 //! * `target` resolves TARGET and opens a `Session` with the server.
 //! * `arguments` converts `key=value` to JSON, guided by a schema.
+//! * `completion` has the candidates for words, in the shell and in `couplet repl`.
 //! * `questions` answers elicitation and sampling requests at the terminal.
 //! * `show` renders results as text; `output` writes them to the right stream.
 //! * `logs` sends the libraries' log lines to standard error.
@@ -53,6 +55,7 @@
 mod arguments;
 mod command;
 mod commands;
+mod completion;
 mod exit;
 mod help;
 mod logs;
@@ -60,5 +63,6 @@ mod output;
 mod questions;
 mod show;
 mod target;
+mod topics;
 
 pub use command::main;

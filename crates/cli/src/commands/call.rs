@@ -12,6 +12,7 @@ use couplet::{
 use super::{TalkArgs, list::unknown, progress::Bar};
 use crate::{
     arguments::{Schema, Tree, collect},
+    completion::lists::remember_tools,
     exit::{Exit, Failure},
     output::{Output, text},
     show::{self, Renderer, Saver},
@@ -40,6 +41,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let opening = Opening { lock: args.lock.file(), ..args.talk.open(&args.target)? };
     Session::with(opening, output, async |session: &Session| {
         let tools = session.client.tools().await?;
+        remember_tools(&session.target, &tools);
         call(session, &tools, &args.tool, &args.arguments, args.output, output).await
     })
     .await

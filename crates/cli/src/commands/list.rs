@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::{
     arguments::nearest,
+    completion::lists::remember_offer,
     exit::{Exit, Failure},
     output::{Output, text},
     show::{self, Entry, columns},
@@ -44,6 +45,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let opening = Opening::of(&args.target)?;
     Session::with(opening, output, async |session: &Session| {
         let offer = Offer::of(session, args.what.as_deref()).await?;
+        remember_offer(&session.target, &offer, args.what.as_deref());
         let server = session.client.server();
         let text = match args.what.as_deref() {
             None | Some("tools" | "resources" | "prompts") if output.json => offer.to_json(server)?,

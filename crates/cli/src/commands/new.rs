@@ -61,6 +61,7 @@ fn steps(name: &str, folder: &Path) -> String {
         ("cargo test".to_owned(), "in every protocol revision"),
         ("couplet list \"cargo run -q\"".to_owned(), "list what it offers"),
         ("couplet call \"cargo run -q\" greet name=Ada".to_owned(), ""),
+        ("couplet inspect \"cargo run -q\"".to_owned(), "in the browser"),
         ("cargo install --path .".to_owned(), ""),
         (format!("couplet install {name} --all"), "add it to all hosts"),
     ];

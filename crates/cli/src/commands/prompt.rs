@@ -7,6 +7,7 @@ use couplet::types::Prompt;
 use super::{TalkArgs, list::unknown};
 use crate::{
     arguments::{Offered, strings},
+    completion::lists::remember_prompts,
     exit::Failure,
     output::Output,
     show::{self, Renderer, Saver},
@@ -33,6 +34,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let opening = args.talk.open(&args.target)?;
     Session::with(opening, output, async |session: &Session| {
         let prompts = session.client.prompts().await?;
+        remember_prompts(&session.target, &prompts);
         prompt(session, &prompts, &args.prompt, &args.arguments, args.output, output).await
     })
     .await

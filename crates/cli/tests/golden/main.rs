@@ -9,17 +9,22 @@ mod bench;
 mod bridge;
 mod checks;
 mod collections;
+mod completion;
 mod configured;
+mod demo;
 mod failures;
 mod gateway;
 mod generate;
 mod inspect;
 mod kit;
 mod login;
+mod manual;
 mod new;
 mod odd;
 mod openapi;
 mod piped;
+#[cfg(unix)]
+mod readme;
 mod record;
 #[cfg(unix)]
 #[path = "../../../testing/tests/common/replicas.rs"]

@@ -47,9 +47,14 @@ impl Terminal {
     }
 
     pub(crate) fn start_in(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::start_program(env!("CARGO_BIN_EXE_couplet"), folder, args, variables)
+    }
+
+    /// Starts another program, such as a shell.
+    pub(crate) fn start_program(program: &str, folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let (pty, pts) = pty_process::blocking::open().unwrap();
         pty.resize(pty_process::Size::new(ROWS, COLUMNS)).unwrap();
-        let mut command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_couplet")).args(args);
+        let mut command = pty_process::blocking::Command::new(program).args(args);
         for name in
             ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TMUX", "STY", "TERM_PROGRAM", "KITTY_WINDOW_ID", "COLUMNS"]
         {
@@ -87,6 +92,18 @@ impl Terminal {
             match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(bytes) => self.screen.process(&bytes),
                 Err(_) => panic!("`{text}` is not there:\n{}", self.text()),
+            }
+        }
+    }
+
+    /// Waits until all rows together are as they should be: a text may go on in the next row.
+    #[track_caller]
+    pub(crate) fn wait_until(&mut self, what: &str, is_right: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + TIMEOUT;
+        while !is_right(&self.screen.screen().rows(0, COLUMNS).collect::<String>()) {
+            match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(bytes) => self.screen.process(&bytes),
+                Err(_) => panic!("{what}:\n{}", self.text()),
             }
         }
     }

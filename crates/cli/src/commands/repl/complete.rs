@@ -5,15 +5,21 @@ use std::{
     time::Duration,
 };
 
-use couplet::{
-    Client,
-    core::sync::lock,
-    types::{CompletionReference, UriTemplate},
-};
+use couplet::{Client, core::sync::lock, types::CompletionReference};
 use tokio::runtime::Handle;
 
 use super::COMMANDS;
-use crate::{arguments::Schema, commands::list::Offer, exit::Failure, output::text, target::Session};
+use crate::{
+    commands::list::Offer,
+    completion::{
+        line::{quoted, split},
+        lists::remember_offer,
+        offered::{Wanted, argument, prompt_argument, variable},
+    },
+    exit::Failure,
+    output::text,
+    target::Session,
+};
 
 /// The lists of the server, for completion. Clones share the lists.
 #[derive(Clone)]
@@ -23,18 +29,10 @@ pub(crate) struct Menu {
     runtime: Handle,
 }
 
-/// The candidates for the last word of a line.
-#[derive(Debug, PartialEq)]
-enum Wanted {
-    /// One of these.
-    OneOf(Vec<String>),
-    /// A value that the server completes: the reference, the argument, the typed text.
-    Value(CompletionReference, String, String),
-}
-
 impl Menu {
     pub(crate) async fn new(session: &Session) -> Result<Self, Failure> {
         let offer = Offer::of(session, None).await?;
+        remember_offer(&session.target, &offer, None);
         Ok(Self { offer: Arc::new(Mutex::new(offer)), client: session.client.clone(), runtime: Handle::current() })
     }
 
@@ -79,44 +77,6 @@ impl Menu {
     }
 }
 
-/// Splits a line as a shell does. The last word may be empty or in an open quote; its start is returned too.
-fn split(line: &str) -> (Vec<String>, usize) {
-    let (mut words, mut word, mut start) = (Vec::new(), String::new(), 0);
-    let mut quote = None;
-    let mut rest = line.char_indices();
-    while let Some((at, c)) = rest.next() {
-        match (c, quote) {
-            ('\\', None | Some('"')) => word.extend(rest.next().map(|(_, c)| c)),
-            (c, Some(open)) if c == open => quote = None,
-            (c, Some(_)) => word.push(c),
-            ('\'' | '"', None) => quote = Some(c),
-            (c, None) if c.is_whitespace() => {
-                // Several spaces count as one.
-                if start < at {
-                    words.push(std::mem::take(&mut word));
-                }
-                start = at + c.len_utf8();
-            }
-            (c, None) => word.push(c),
-        }
-    }
-    words.push(word);
-    (words, start)
-}
-
-/// Quotes a word for the command line; in `key=value`, the value only.
-fn quoted(word: &str) -> String {
-    let (key, value) = match word.split_once('=') {
-        Some((key, value)) => (format!("{key}="), value),
-        None => (String::new(), word),
-    };
-    match (value, shlex::try_quote(value)) {
-        ("", _) => key,
-        (_, Ok(quoted)) => key + &quoted,
-        (value, Err(_)) => key + value,
-    }
-}
-
 fn wanted(words: &[String], offer: &Offer) -> Wanted {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     let typed = words.pop().unwrap_or_default();
@@ -138,48 +98,6 @@ fn wanted(words: &[String], offer: &Offer) -> Wanted {
         ["read", template, given @ ..] => variable(template, given, typed),
         [tool, given @ ..] => argument(offer, tool, given, typed),
     }
-}
-
-/// Completes an argument of a tool, or its value if the schema lists the choices.
-fn argument(offer: &Offer, tool: &str, given: &[&str], typed: &str) -> Wanted {
-    let Some(tool) = offer.tools.iter().find(|t| t.name == tool) else { return Wanted::OneOf(Vec::new()) };
-    let schema = Schema::new(&tool.input_schema);
-    if let Some((name, _)) = typed.split_once('=') {
-        let Some(place) = schema.property(name) else { return Wanted::OneOf(Vec::new()) };
-        let plain = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let choices = match place.choices() {
-            Some(choices) => choices.iter().map(plain).collect(),
-            None if place.sketch() == "boolean" => vec!["true".to_owned(), "false".to_owned()],
-            None => Vec::new(),
-        };
-        return Wanted::OneOf(choices.iter().map(|choice| format!("{name}={choice}")).collect());
-    }
-    Wanted::OneOf(left(schema.names(), given))
-}
-
-fn prompt_argument(offer: &Offer, name: &str, given: &[&str], typed: &str) -> Wanted {
-    if let Some((argument, value)) = typed.split_once('=') {
-        return Wanted::Value(CompletionReference::prompt(name), argument.to_owned(), value.to_owned());
-    }
-    let prompt = offer.prompts.iter().find(|prompt| prompt.name == name);
-    let names = prompt.into_iter().flat_map(|prompt| prompt.arguments.iter().flatten()).map(|a| a.name.as_str());
-    Wanted::OneOf(left(names, given))
-}
-
-fn variable(template: &str, given: &[&str], typed: &str) -> Wanted {
-    if let Some((argument, value)) = typed.split_once('=') {
-        return Wanted::Value(CompletionReference::resource(template), argument.to_owned(), value.to_owned());
-    }
-    match UriTemplate::parse(template) {
-        Ok(template) => Wanted::OneOf(left(template.variables(), given)),
-        Err(_) => Wanted::OneOf(Vec::new()),
-    }
-}
-
-/// Returns the arguments that are not given yet.
-fn left<'a>(names: impl Iterator<Item = &'a str>, given: &[&str]) -> Vec<String> {
-    let is_given = |name: &str| given.iter().any(|word| word.split_once('=').is_some_and(|(key, _)| key == name));
-    names.filter(|name| !is_given(name)).map(|name| format!("{name}=")).collect()
 }
 
 #[cfg(test)]
