@@ -6,6 +6,7 @@ mod attacks;
 mod extensions;
 mod isolation;
 mod kit;
+mod mounted;
 mod remote;
 mod replicas;
 mod subscribing;
