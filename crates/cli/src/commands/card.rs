@@ -119,7 +119,7 @@ fn page(card: &ServerCard, output: &Output) -> String {
     row("website", card.website_url.as_deref().unwrap_or_default());
     row("repository", card.repository.as_ref().map_or("", |repository| &repository.url));
     for remote in &card.remotes {
-        row(&text::line(&remote.transport), &remote.url);
+        row("endpoint", &format!("{} ({})", remote.url, remote.transport));
         row("supports", &remote.supported_protocol_versions.join(", "));
     }
     page

@@ -50,5 +50,5 @@ fn cards_are_fetched_checked_and_made() {
         &["card", shop, "--make", "com.example/shop", "--url", "https://example.com/mcp"],
     ];
     let shown = runs.map(run);
-    golden("card", &shown.join("\n").replace(&site, "http://SITE"));
+    golden("card", &shown.join("\n"));
 }
