@@ -78,6 +78,19 @@ impl Csp {
         }
     }
 
+    /// The first declared string that is not an origin: hosts drop it.
+    #[cfg(feature = "server")]
+    pub(crate) fn rejected(&self) -> Option<&str> {
+        let kept = self.sanitized();
+        let lists = [
+            (&self.connect_domains, kept.connect_domains),
+            (&self.resource_domains, kept.resource_domains),
+            (&self.frame_domains, kept.frame_domains),
+            (&self.base_uri_domains, kept.base_uri_domains),
+        ];
+        lists.into_iter().find_map(|(all, kept)| all.iter().find(|origin| !kept.contains(origin))).map(String::as_str)
+    }
+
     /// Serializes the value of a `Content-Security-Policy` header: the declared origins, and otherwise the document
     /// itself only.
     pub fn policy(&self) -> String {

@@ -36,7 +36,10 @@ mod sealed {
     pub trait Sealed {}
 }
 
-pub use bridge::{Bridge, DisplayMode, Host, HostContext, InvalidState, ModelContext, Size, ViewEvent, ViewMessage};
+pub use bridge::{
+    Bridge, DisplayMode, Host, HostContext, InvalidState, ModelContext, ServerList, Size, ViewEvent, ViewMessage,
+    ViewRequest,
+};
 #[cfg(feature = "client")]
 pub use client::{AppView, ClientApps, HostApps};
 pub use csp::Csp;

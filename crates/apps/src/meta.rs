@@ -143,6 +143,18 @@ impl ViewMeta {
         meta.and_then(|meta| meta.get(KEY)?.parse().ok()).unwrap_or_default()
     }
 
+    /// The mistake in the metadata of a listed view, which hosts would not report but ignore.
+    #[cfg(feature = "server")]
+    pub(crate) fn fault(meta: Option<&Meta>) -> Option<String> {
+        match meta?.get(KEY)?.parse::<Self>() {
+            Ok(read) => {
+                let csp = read.csp?;
+                csp.rejected().map(|origin| format!("`{origin}` in its `_meta.{KEY}.csp` is not an origin"))
+            }
+            Err(e) => Some(format!("its `_meta.{KEY}` is invalid: {e}")),
+        }
+    }
+
     #[cfg(feature = "server")]
     pub(crate) fn to_meta(&self) -> Option<Meta> {
         (*self != Self::default()).then(|| Meta::new().with(KEY, serde_json::json!(self)))

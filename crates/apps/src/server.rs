@@ -129,7 +129,7 @@ pub trait AppTool: Sealed + Sized {
     /// Sets the view of the tool: the URI of a view of this server. The tool's result must be useful without the view,
     /// too.
     ///
-    /// `Server::build` panics if the server has no such view.
+    /// `Server::build` panics if the server has no such view, or if the metadata of its resource is invalid.
     #[must_use = "register it with `Server::tool`"]
     fn view(self, uri: impl Into<String>) -> Self;
 
@@ -190,7 +190,10 @@ impl ToolData for Said {
             Some(view) if view.mime_type.as_deref() != Some(MIME_TYPE) => {
                 Err(format!("the resource `{uri}` is not a view: its MIME type must be `{MIME_TYPE}`"))
             }
-            Some(_) => Ok(()),
+            Some(view) => match ViewMeta::fault(view.meta.as_ref()) {
+                Some(what) => Err(format!("the view `{uri}`: {what}")),
+                None => Ok(()),
+            },
         }
     }
 }

@@ -9,8 +9,8 @@ use couplet_serve::LogFormat;
 
 use crate::{
     commands::{
-        bench, call, complete, completions, demo, discover, doctor, gateway, generate, help as about, inspect, lint,
-        list, listen, lock, login, manual, new, openapi, pack, ping, prompt, read, repl, replay, run, tap, test,
+        bench, call, card, complete, completions, demo, discover, doctor, gateway, generate, help as about, inspect,
+        lint, list, listen, lock, login, manual, new, openapi, pack, ping, prompt, read, repl, replay, run, tap, test,
         vocabulary, words, written,
     },
     exit::{self, Exit, Failure},
@@ -63,6 +63,9 @@ enum Command {
     Ping(ping::Args),
     /// Show a server's name, revisions and capabilities
     Discover(discover::Args),
+    /// Show a server's card (a draft), or make one
+    #[command(after_help = help::CARD)]
+    Card(card::Args),
     /// Open an interactive session with a server
     Repl(repl::Args),
     /// Bridge a server to stdio or HTTP, in every protocol revision
@@ -212,6 +215,7 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Listen(args) => wait(listen::run(args, output)),
         Command::Ping(args) => wait(ping::run(args, output)),
         Command::Discover(args) => wait(discover::run(args, output)),
+        Command::Card(args) => wait(card::run(args, output)),
         Command::Repl(args) => wait(repl::run(args, output)),
         Command::Run(args) => run_to_end(run::run(*args, output)),
         Command::Gateway(args) => gateway::run(*args, output),

@@ -44,6 +44,11 @@ Examples:
   couplet call server.py chart @data.json -o charts/
   couplet call server.py order --answer size=large";
 
+pub(crate) const CARD: &str = "\
+Examples:
+  couplet card https://example.com/mcp
+  couplet card https://example.com/mcp --make com.example/weather > card.json";
+
 pub(crate) const READ: &str = "\
 Examples:
   couplet read server.py notes://today

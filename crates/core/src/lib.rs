@@ -64,7 +64,7 @@ pub use server::question::excerpt;
 pub use server::relay::Relay;
 pub use server::running::BoxFuture;
 pub use server::seal::Sealer;
-pub use service::caller::Caller;
+pub use service::caller::{Caller, Sender};
 pub use service::extension::{ExtensionMethod, ExtensionSpec};
 pub use service::idempotency;
 pub use service::metric::{Metric, MetricKind};

@@ -12,7 +12,7 @@ pub use couplet_client as client;
 pub use couplet_core as core;
 #[cfg(feature = "host")]
 pub use couplet_host as host;
-#[cfg(any(feature = "http-server", feature = "http-client", feature = "openapi"))]
+#[cfg(any(feature = "cards", feature = "http-server", feature = "http-client", feature = "openapi"))]
 pub use couplet_http as http;
 #[cfg(feature = "middleware")]
 pub use couplet_middleware as middleware;
@@ -43,6 +43,7 @@ pub use couplet_types as types;
     any(doc, doctest),
     feature = "full",
     feature = "auth-keychain",
+    feature = "cards",
     feature = "inspector",
     feature = "redis",
     feature = "reqwest",

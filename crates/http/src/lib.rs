@@ -8,6 +8,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "cards")]
+pub mod card;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "server")]

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, Weak},
 };
 
-use couplet_core::{Call, Change, Peer, Service, sync::lock};
+use couplet_core::{Call, Change, Peer, Sender, Service, sync::lock};
 use couplet_server::{Ctx, ServerHandle};
 use couplet_types::RpcError;
 use tokio::time::Instant;
@@ -158,13 +158,27 @@ impl Tags {
 
     /// Returns whether an item is visible in the session of a call.
     pub(crate) fn shows(&self, call: &Call, item: Item<'_>) -> bool {
+        self.shows_in(item, || key(call), |peer| Arc::ptr_eq(peer, &call.peer))
+    }
+
+    /// Returns whether an item is visible to the sender of a request.
+    pub(crate) fn shows_to(&self, sender: Sender<'_>, item: Item<'_>) -> bool {
+        self.shows_in(item, || sent_key(sender), |_| false)
+    }
+
+    fn shows_in(
+        &self,
+        item: Item<'_>,
+        key: impl Fn() -> Option<SessionKey>,
+        is_same: impl Fn(&Arc<Peer>) -> bool,
+    ) -> bool {
         let tags = self.of(item);
         if tags.is_empty() {
             return true;
         }
         let sessions = lock(&self.sessions);
-        let session = key(call).and_then(|key| sessions.get(&key)).filter(|session| match &session.peer {
-            Some(peer) => peer.upgrade().is_some_and(|peer| Arc::ptr_eq(&peer, &call.peer)),
+        let session = key().and_then(|key| sessions.get(&key)).filter(|session| match &session.peer {
+            Some(peer) => peer.upgrade().is_some_and(|peer| is_same(&peer)),
             None => true,
         });
         let changed = |tag: &String| session.and_then(|session| session.changed.get(tag)).copied();
@@ -194,9 +208,15 @@ fn add(items: &mut HashMap<String, Vec<String>>, tag: &str, names: impl IntoIter
 
 /// Returns the key of the session of a call.
 fn key(call: &Call) -> Option<SessionKey> {
-    match (call.session_id(), call.principal()) {
+    let peer = || call.revision.has_sessions().then(|| SessionKey::Peer(Arc::as_ptr(&call.peer).addr()));
+    sent_key(call.into()).or_else(peer)
+}
+
+/// Returns the key of the session of a sender.
+fn sent_key(sender: Sender<'_>) -> Option<SessionKey> {
+    match (sender.session, sender.caller) {
         (Some(session), _) => Some(SessionKey::Session(session.to_owned())),
-        (None, Some(principal)) => Some(SessionKey::Principal(principal.to_owned())),
-        (None, None) => call.revision.has_sessions().then(|| SessionKey::Peer(Arc::as_ptr(&call.peer).addr())),
+        (None, Some(caller)) => Some(SessionKey::Principal(caller.principal().to_string())),
+        (None, None) => None,
     }
 }

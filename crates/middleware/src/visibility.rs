@@ -2,7 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use couplet_core::{BoxFuture, Call, Caller, IntoService, JsonText, Reply, ResultBody, Service, Wrap, message::Params};
+use couplet_core::{
+    BoxFuture, Call, Caller, IntoService, JsonText, Reply, ResultBody, Sender, Service, Wrap, message::Params,
+};
 use couplet_types::{CompletionReference, RawJson, RequestMethod, RpcError, UriTemplate};
 use serde_json::Value;
 
@@ -94,6 +96,38 @@ impl Visibility {
         match &self.rule {
             Rule::Caller(rule) => rule(call.caller.as_deref(), item),
             Rule::Tags(tags) => tags.shows(call, item),
+        }
+    }
+
+    /// Returns whether an item is visible to the sender of a request.
+    fn shows_to(&self, sender: Sender<'_>, item: Item<'_>) -> bool {
+        match &self.rule {
+            Rule::Caller(rule) => rule(sender.caller, item),
+            Rule::Tags(tags) => tags.shows_to(sender, item),
+        }
+    }
+
+    /// Returns whether the item of a request is visible to its sender. A URI is one of the template that serves it.
+    fn shows_target(&self, method: RequestMethod, params: &Params, sender: Sender<'_>) -> bool {
+        let shows_uri = |uri: &str| {
+            let template = self.service.template_of(uri);
+            self.shows_to(sender, Item::Resource(uri))
+                && template.is_none_or(|template| self.shows_to(sender, Item::ResourceTemplate(&template)))
+        };
+        let read = |key: &str| params.read_str(key).ok().flatten();
+        match method {
+            RequestMethod::CallTool => read("name").is_none_or(|name| self.shows_to(sender, Item::Tool(&name))),
+            RequestMethod::GetPrompt => read("name").is_none_or(|name| self.shows_to(sender, Item::Prompt(&name))),
+            RequestMethod::ReadResource => read("uri").is_none_or(|uri| shows_uri(&uri)),
+            RequestMethod::Complete => match params.read_opt::<CompletionReference>("ref") {
+                Ok(Some(CompletionReference::Prompt(prompt))) => self.shows_to(sender, Item::Prompt(&prompt.name)),
+                Ok(Some(CompletionReference::Resource(resource))) => {
+                    self.shows_to(sender, Item::ResourceTemplate(&resource.uri))
+                        && (resource.uri.contains('{') || shows_uri(&resource.uri))
+                }
+                _ => true,
+            },
+            _ => true,
         }
     }
 
@@ -256,6 +290,11 @@ impl Wrap for Visibility {
             },
             _ => self.service.call(call),
         }
+    }
+
+    fn required_scopes(&self, method: &str, params: &Params, sender: Sender<'_>) -> Option<Arc<[String]>> {
+        let is_shown = RequestMethod::from_name(method).is_none_or(|method| self.shows_target(method, params, sender));
+        is_shown.then(|| self.service.required_scopes(method, params, sender)).flatten()
     }
 
     fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {

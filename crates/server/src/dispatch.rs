@@ -109,7 +109,7 @@ fn refused(error: RpcError) -> BoxFuture<'static, Reply> {
 }
 
 /// Calls a method of an extension, if the client declared the extension.
-fn extended(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
+pub(crate) fn extended(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let method = inner.extended.get(&*call.method).ok_or_else(|| RpcError::method_not_found(&call.method))?;
     match &method.gate {
         Some(id) if !call.revision.has_method(&call.method) && call.peer.extension(id).is_none() => {

@@ -10,8 +10,8 @@ use std::{
 
 use couplet_core::{
     BoxFuture, Call, Caller, Change, ClientNotification, Connect, Connected, Description, Error, ErrorKind,
-    ExtensionEvent, Hub, Inbound, Limits, Metric, Refusals, Reply, Service, Transport, http::headers::ParamHeader,
-    memory, message::Params,
+    ExtensionEvent, Hub, Inbound, Limits, Metric, Refusals, Reply, Sender, Service, Transport,
+    http::headers::ParamHeader, memory, message::Params,
 };
 use couplet_types::{Prompt, Resource, ResourceTemplate, Tool};
 
@@ -277,8 +277,15 @@ impl Service for ServerHandle {
         self.0.mounts.iter().find_map(|mount| mount.service.header_params(mount.name_inside(tool)?))
     }
 
-    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        scopes::required(&self.0, method, params)
+    fn required_scopes(&self, method: &str, params: &Params, sender: Sender<'_>) -> Option<Arc<[String]>> {
+        scopes::required(&self.0, method, params, sender)
+    }
+
+    fn template_of(&self, uri: &str) -> Option<String> {
+        match dispatch::find_resource(&self.0, uri) {
+            Some((own, _)) => own.is_template().then(|| own.spec.uri.clone()),
+            None => self.0.mounts.iter().find_map(|mount| mount.template_of(uri)),
+        }
     }
 
     fn has_resource(&self, uri: &str) -> bool {

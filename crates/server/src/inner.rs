@@ -21,7 +21,7 @@ use crate::{
     definition::Definition,
     extension::{Extension, MethodHandler},
     middleware::Middleware,
-    mount::Mount,
+    mount::{Merged, Mount},
     outcomes::Outcomes,
     prompt::PromptDef,
     registry::{Registry, Set},
@@ -130,7 +130,15 @@ impl Inner {
     /// it.
     pub(crate) fn refresh(&self) {
         let mut can = self.capabilities();
-        keep(&mut can, &self.description().capabilities);
+        let before = self.description();
+        keep(&mut can, &before.capabilities);
+        let mut merged = self.merged();
+        // Checked when the server was built; a mounted proxy may declare something else later.
+        for conflict in &merged.conflicts {
+            tracing::warn!("{conflict}; the first declaration is used");
+        }
+        merged.add("an earlier declaration", &before);
+        can.extensions = (!merged.settings.is_empty()).then_some(merged.settings);
         let mut description = Description::new(self.config.info.clone(), can);
         description.versions.clone_from(&self.config.versions);
         description.instructions.clone_from(&self.config.instructions);
@@ -140,8 +148,21 @@ impl Inner {
         for mount in &self.mounts {
             description.extra_methods.extend(mount.service.describe().extra_methods.iter().cloned());
         }
-        description.extensions = self.extensions.iter().map(|e| e.extra.clone()).collect();
+        description.extensions = merged.specs;
         *self.description.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(description);
+    }
+
+    /// The extensions of this server and of the mounted ones.
+    pub(crate) fn merged(&self) -> Merged {
+        let mut own = ServerCapabilities::default();
+        self.extensions.iter().for_each(|extension| extension.declare(&mut own));
+        let specs: Vec<_> = self.extensions.iter().map(|extension| extension.extra.clone()).collect();
+        let mut merged = Merged::default();
+        merged.add_parts(&format!("the server `{}`", self.config.info.name), &specs, own.extensions.as_ref());
+        for mount in &self.mounts {
+            merged.add(&mount.label(), &mount.service.describe());
+        }
+        merged
     }
 
     /// Whether a list differs between callers.
@@ -194,8 +215,8 @@ impl Inner {
             let honoured = Map::new().with(idempotency::CAPABILITY, RawJson::empty_object());
             can.experimental = Some(honoured);
         }
-        self.mounts.iter().for_each(|mount| keep(&mut can, &mount.service.describe().capabilities));
         self.extensions.iter().for_each(|extension| extension.declare(&mut can));
+        self.mounts.iter().for_each(|mount| keep(&mut can, &mount.service.describe().capabilities));
         can
     }
 }
@@ -212,6 +233,15 @@ fn keep(can: &mut ServerCapabilities, before: &ServerCapabilities) {
     }
     can.completions = can.completions.take().or_else(|| before.completions.clone());
     can.logging = can.logging.take().or_else(|| before.logging.clone());
+    can.tasks = match (can.tasks.take(), before.tasks.clone()) {
+        (Some(mut own), Some(more)) => {
+            own.list = own.list.or(more.list);
+            own.cancel = own.cancel.or(more.cancel);
+            own.requests = own.requests.or(more.requests);
+            Some(own)
+        }
+        (own, more) => own.or(more),
+    };
 }
 
 impl fmt::Debug for Inner {

@@ -2,12 +2,19 @@
 //!
 //! A mounted server is called unchanged; only names are translated on the way in and out. Tools and prompts get the prefix in
 //! front, `weather_today`; resources have it as the first part of their path, `weather://today` being
-//! `weather://prefix/today`. URIs without a path, such as `urn:isbn:1`, stay as they are.
+//! `weather://prefix/today`. URIs without a path, such as `urn:isbn:1`, stay as they are. Ids of tasks have it in front,
+//! `prefix:id`.
+//!
+//! The extensions of a mounted server are extensions of the outer one: [`merge`] declares them, [`extended`] calls their
+//! methods.
 
+mod extended;
 mod list;
+mod merge;
 mod route;
+mod tasks;
 
-pub(crate) use list::list;
+pub(crate) use merge::Merged;
 pub(crate) use route::{dispatch, with_param};
 
 use std::{
@@ -107,9 +114,36 @@ impl Mount {
         }
     }
 
+    /// The prefix, as errors name the server.
+    pub(crate) fn label(&self) -> String {
+        format!("the mounted server `{}`", self.prefix)
+    }
+
+    /// The id of a task, where it is one of this server.
+    fn task_inside<'n>(&self, id: &'n str) -> Option<&'n str> {
+        id.strip_prefix(&*self.prefix)?.strip_prefix(':')
+    }
+
+    fn task_outside(&self, id: &str) -> String {
+        format!("{}:{id}", self.prefix)
+    }
+
+    /// Whether the server has a method that the protocol lacks, by itself or with an extension.
+    fn serves(&self, method: &str) -> bool {
+        let about = self.service.describe();
+        about.extra_methods.iter().any(|extra| extra == method)
+            || about.extensions.iter().flat_map(|extension| &extension.methods).any(|own| own.name == method)
+    }
+
     /// Whether there is such a resource, by its name outside.
     pub(crate) fn has_resource(&self, uri: &str) -> bool {
         self.uri_inside(uri).is_some_and(|uri| self.service.has_resource(&uri))
+    }
+
+    /// The template that serves a resource, both by their names outside.
+    pub(crate) fn template_of(&self, uri: &str) -> Option<String> {
+        let inside = self.uri_inside(uri)?;
+        self.service.template_of(&inside).map(|template| self.uri_outside(&template))
     }
 
     /// Whether a caller may subscribe to a resource, by its name outside.
@@ -156,6 +190,7 @@ impl Relay for Outward {
     fn outward(&self, change: &Change) -> Option<Change> {
         match change {
             Change::Updated(uri) => Some(Change::Updated(self.mount.uri_outside(uri))),
+            Change::Extension(event) => Some(tasks::event(&self.mount, event).into()),
             list => {
                 (self.refresh)();
                 Some(list.clone())

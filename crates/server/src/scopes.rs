@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use couplet_core::{Call, message::Params};
+use couplet_core::{Call, Sender, message::Params};
 use couplet_types::{Map, RawJson, RequestMethod, RpcError};
 
 use crate::{definition::Definition, dispatch::find_resource, inner::Inner, mount};
@@ -40,13 +40,13 @@ pub(crate) fn permit<D: Definition>(call: &Call, definition: &D) -> Result<(), R
 }
 
 /// The scopes that a request requires, of this server or of one that is mounted in it.
-pub(crate) fn required(inner: &Inner, method: &str, params: &Params) -> Scopes {
+pub(crate) fn required(inner: &Inner, method: &str, params: &Params, sender: Sender<'_>) -> Scopes {
     match RequestMethod::from_name(method)? {
         RequestMethod::CallTool => {
-            named(inner, method, params, |name| Some(inner.tools.get().find(name)?.scopes.clone()))
+            named(inner, method, params, sender, |name| Some(inner.tools.get().find(name)?.scopes.clone()))
         }
         RequestMethod::GetPrompt => {
-            named(inner, method, params, |name| Some(inner.prompts.get().find(name)?.scopes.clone()))
+            named(inner, method, params, sender, |name| Some(inner.prompts.get().find(name)?.scopes.clone()))
         }
         RequestMethod::ReadResource => {
             let uri: String = params.read("uri").ok()?;
@@ -55,31 +55,37 @@ pub(crate) fn required(inner: &Inner, method: &str, params: &Params) -> Scopes {
             }
             let mount = inner.mounts.iter().find(|mount| mount.has_resource(&uri))?;
             let inside = mount::with_param(params, "uri", &mount.uri_inside(&uri)?)?;
-            mount.service.required_scopes(method, &inside)
+            mount.service.required_scopes(method, &inside, sender)
         }
-        RequestMethod::Complete => completed(inner, method, params),
+        RequestMethod::Complete => completed(inner, method, params, sender),
         // The others reach no tool, no prompt and no resource.
         _ => None,
     }
 }
 
-fn named(inner: &Inner, method: &str, params: &Params, own: impl Fn(&str) -> Option<Scopes>) -> Scopes {
+fn named(
+    inner: &Inner,
+    method: &str,
+    params: &Params,
+    sender: Sender<'_>,
+    own: impl Fn(&str) -> Option<Scopes>,
+) -> Scopes {
     let name = params.read_str("name").ok()??;
     if let Some(scopes) = own(&name) {
         return scopes;
     }
     let (mount, inside) = inner.mounts.iter().find_map(|m| Some((m, m.name_inside(&name)?)))?;
     let inside = mount::with_param(params, "name", inside)?;
-    mount.service.required_scopes(method, &inside)
+    mount.service.required_scopes(method, &inside, sender)
 }
 
 /// A completion requires the scopes of the prompt or the template whose argument is completed.
-fn completed(inner: &Inner, method: &str, params: &Params) -> Scopes {
+fn completed(inner: &Inner, method: &str, params: &Params, sender: Sender<'_>) -> Scopes {
     let reference: Map<RawJson> = params.read("ref").ok()?;
     let read = |key: &str| reference.get(key)?.parse::<String>().ok();
     let inside = |mount: &mount::Mount, key: &str, inside: &str| {
         let reference = reference.clone().with(key, RawJson::new(inside).ok()?);
-        mount.service.required_scopes(method, &mount::with_param(params, "ref", &reference)?)
+        mount.service.required_scopes(method, &mount::with_param(params, "ref", &reference)?, sender)
     };
     match (read("name"), read("uri")) {
         (Some(name), _) => match inner.prompts.get().find(&name) {

@@ -212,6 +212,10 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Mounts another server under a prefix: its tools and prompts as `prefix_name`, its resources with the prefix as the
     /// first segment of their path. Its change notifications reach the clients of this server.
     ///
+    /// Its extensions are extensions of this server: they are declared with merged settings, views and skills are found
+    /// under the URIs with the prefix, and a task that one of its tools begins has the id `prefix:id`. A method of another
+    /// extension goes to the first server that has it.
+    ///
     /// ```
     /// use couplet_server::{Server, resource, tool};
     ///

@@ -7,8 +7,8 @@ use std::{
 };
 
 use couplet_core::{
-    BoxFuture, Call, Description, IntoService, JsonText, Reply, ResultBody, Service, http::headers::ParamHeader,
-    message::Params, sync::lock,
+    BoxFuture, Call, Description, IntoService, JsonText, Reply, ResultBody, Sender, Service,
+    http::headers::ParamHeader, message::Params, sync::lock,
 };
 use couplet_types::{
     CallToolResult, ListToolsResult, RawJson, RequestMethod, RpcError, Tool, ToolAnnotations, ToolsCapability, code,
@@ -90,8 +90,9 @@ macro_rules! wrap_added {
                 &self,
                 method: &str,
                 params: &::couplet_core::message::Params,
+                sender: ::couplet_core::Sender<'_>,
             ) -> Option<::std::sync::Arc<[String]>> {
-                $crate::added::required_scopes(self, method, params)
+                $crate::added::required_scopes(self, method, params, sender)
             }
         }
 
@@ -146,14 +147,19 @@ pub(crate) fn call<A: Added>(added: &A, call: Call) -> BoxFuture<'static, Reply>
     }
 }
 
-pub(crate) fn required_scopes(added: &impl Added, method: &str, params: &Params) -> Option<Arc<[String]>> {
+pub(crate) fn required_scopes(
+    added: &impl Added,
+    method: &str,
+    params: &Params,
+    sender: Sender<'_>,
+) -> Option<Arc<[String]>> {
     if RequestMethod::from_name(method) == Some(RequestMethod::CallTool)
         && let Some(tool) = params.read_str("name").ok()?.and_then(|name| find(added, &name))
     {
         let (method, params) = added.target(tool, params)?;
-        return added.base().service.required_scopes(method.as_str(), &params);
+        return added.base().service.required_scopes(method.as_str(), &params, sender);
     }
-    added.base().service.required_scopes(method, params)
+    added.base().service.required_scopes(method, params, sender)
 }
 
 pub(crate) fn header_params(added: &impl Added, tool: &str) -> Option<Arc<[ParamHeader]>> {

@@ -1,5 +1,5 @@
-//! A server over HTTP with everything beside its endpoint: health checks, metrics for Prometheus, the inspector's page, and
-//! CORS for pages of a browser. Two clients call it, one with hyper and one with reqwest.
+//! A server over HTTP with everything beside its endpoint: health checks, metrics for Prometheus, the inspector's page, its
+//! card, and CORS for pages of a browser. Two clients call it, one with hyper and one with reqwest.
 
 use std::sync::Arc;
 
@@ -20,6 +20,9 @@ use tokio::{
 /// The origin of the page that may call the server.
 const PAGE: &str = "https://app.example.com";
 
+/// The public URL of the server, which its card names.
+const URL: &str = "https://example.com/mcp";
+
 /// Adds two numbers.
 #[tool]
 fn add(a: f64, b: f64) -> f64 {
@@ -32,7 +35,7 @@ async fn main() -> couplet::Result<()> {
     let (address, metrics_address) = (listener.local_addr()?.to_string(), metrics.local_addr()?.to_string());
     let transport = HttpTransport::from_listener(listener)
         .metrics_listener(metrics)
-        .endpoint(|endpoint| endpoint.allow_origin(PAGE).inspector());
+        .endpoint(|endpoint| endpoint.allow_origin(PAGE).inspector().card("com.example/calculator", URL));
     let shutdown = transport.shutdown();
     let serving = tokio::spawn(Server::new("calculator", "1.0.0").tool(add).serve(transport));
 
@@ -60,6 +63,7 @@ async fn main() -> couplet::Result<()> {
     for (address, path, part) in [
         (&address, "/ready", "200 OK"),
         (&address, "/mcp/inspector/", "text/html"),
+        (&address, "/mcp/server-card", "com.example/calculator"),
         (&metrics_address, "/metrics", "couplet_requests_total"),
     ] {
         let answer = exchange(address, &format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n")).await?;

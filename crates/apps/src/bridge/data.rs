@@ -1,6 +1,9 @@
 //! Messages between a host and a view.
 
-use couplet_types::{CallToolParams, ContentBlock, Implementation, LogParams, RawJson, RequestId};
+use couplet_types::{
+    CallToolParams, CallToolResult, ContentBlock, CreateMessageParams, Implementation, ListToolsResult, LogParams,
+    RawJson, RequestId,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -34,7 +37,8 @@ pub enum DisplayMode {
 pub struct Host {
     /// Name and version of the host.
     pub info: Implementation,
-    /// Capabilities towards views: `openLinks`, `serverTools`, `serverResources`, `logging` and others.
+    /// Capabilities towards views: `openLinks`, `downloadFile`, `serverTools`, `serverResources`, `sampling`, `logging` and
+    /// others. Requests for downloads, lists of resources and sampling are rejected unless their capability is there.
     pub capabilities: Map<String, Value>,
     /// The context of the view.
     pub context: HostContext,
@@ -80,6 +84,13 @@ pub enum ViewEvent {
     CallTool(RequestId, CallToolParams),
     /// Read a resource of the view's server and answer.
     ReadResource(RequestId, String),
+    /// Request one page of a list of the view's server, from this cursor on, and answer with it.
+    List(RequestId, ServerList, Option<String>),
+    /// Ask the user whether to save these files and answer: embedded resources, and links to resources of the view's
+    /// server.
+    DownloadFile(RequestId, Vec<ContentBlock>),
+    /// Sample the model, if the user agrees, and answer.
+    Sample(RequestId, Box<CreateMessageParams>),
     /// Ask the user whether to open a link and answer. The URL is `http` or `https`.
     OpenLink(RequestId, String),
     /// Add a message to the conversation, if the user agrees, and answer.
@@ -93,10 +104,44 @@ pub enum ViewEvent {
     SizeChanged(Size),
     /// The view sent a log message.
     Log(LogParams),
+    /// The tools of the view: the response to [`Bridge::view_tools`](crate::Bridge::view_tools).
+    Tools(RequestId, ListToolsResult),
+    /// The response to [`Bridge::call_view_tool`](crate::Bridge::call_view_tool).
+    ToolResult(RequestId, Box<CallToolResult>),
+    /// The view answered a request of the host with an error, or with a result that is invalid; the message is untrusted.
+    Failed(RequestId, String),
+    /// The tools of the view have changed.
+    ToolsChanged,
+    /// The view asks to be removed: [`Bridge::teardown`](crate::Bridge::teardown) does it, if the host agrees.
+    RequestTeardown,
     /// The view has answered the teardown request and can be removed.
     TornDown,
     /// Nothing is to be done: the message was invalid, unknown or out of order.
     Ignored,
+}
+
+/// A list of a view's server that the view can request, or is notified of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerList {
+    /// The tools. Views are notified of changes, and do not request it.
+    Tools,
+    /// The resources.
+    Resources,
+    /// The resource templates, which change with the resources.
+    ResourceTemplates,
+    /// The prompts.
+    Prompts,
+}
+
+/// A request of the host to a view.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ViewRequest {
+    /// The id, which the [event](ViewEvent) of the response has.
+    pub id: RequestId,
+    /// The message to send to the view.
+    pub message: Value,
 }
 
 /// A message that a view adds to the conversation.
@@ -143,4 +188,6 @@ pub(super) struct Greeting {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct AppCapabilities {
     pub(super) available_display_modes: Option<Vec<DisplayMode>>,
+    /// Set if the view has tools of its own.
+    pub(super) tools: Option<RawJson>,
 }

@@ -1,9 +1,10 @@
 //! The host's side of the protocol between host and view, as a state machine.
 
 mod data;
+mod outgoing;
 mod receive;
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use couplet_types::{CallToolResult, RequestId};
 use serde::Serialize;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::tools::{AppTools, Refusal};
 
-pub use data::{DisplayMode, Host, HostContext, ModelContext, Size, ViewEvent, ViewMessage};
+pub use data::{DisplayMode, Host, HostContext, ModelContext, ServerList, Size, ViewEvent, ViewMessage, ViewRequest};
 
 /// The revision of the protocol between hosts and views.
 const DIALECT: &str = "2026-01-26";
@@ -51,6 +52,11 @@ pub struct Bridge {
     stage: Stage,
     /// The display modes that the view supports, if it declares them.
     modes: Option<Vec<DisplayMode>>,
+    /// Whether the view has tools of its own.
+    has_tools: bool,
+    /// The open requests to the view, by id.
+    open: BTreeMap<i64, outgoing::Kind>,
+    last_id: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +80,7 @@ enum Stage {
 impl Bridge {
     /// Creates a bridge to a view that is about to load. The view may call these tools: those of its own server.
     pub fn new(host: Host, tools: AppTools) -> Self {
-        Self { host, tools, stage: Stage::Loading, modes: None }
+        Self { host, tools, stage: Stage::Loading, modes: None, has_tools: false, open: BTreeMap::new(), last_id: 0 }
     }
 
     /// Returns the current display mode.
@@ -166,28 +172,40 @@ impl Bridge {
     }
 
     fn at(&self, stages: &[Stage], what: &'static str) -> Result<(), InvalidState> {
-        if stages.contains(&self.stage) { Ok(()) } else { Err(InvalidState { what, stage: self.stage }) }
+        if stages.contains(&self.stage) { Ok(()) } else { Err(InvalidState { what, why: Why::Stage(self.stage) }) }
     }
 }
 
-/// The id of the one request that a host sends.
+/// The id of the request for a teardown; other requests have numbers.
 const TEARDOWN: &str = "teardown";
 
 /// An error: a message to a view that is not valid in the current state of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidState {
     what: &'static str,
-    stage: Stage,
+    why: Why,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// The connection is in this stage.
+    Stage(Stage),
+    /// The view does not declare tools.
+    NoTools,
+    /// Too many requests are open.
+    Busy,
 }
 
 impl fmt::Display for InvalidState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let when = match self.stage {
-            Stage::Loading | Stage::Greeted => "before the view is initialized",
-            Stage::Ready => "before the tool input",
-            Stage::Running => "after the tool input",
-            Stage::Done => "after the result",
-            Stage::Leaving | Stage::Gone => "after the teardown request",
+        let when = match self.why {
+            Why::Stage(Stage::Loading | Stage::Greeted) => "before the view is initialized",
+            Why::Stage(Stage::Ready) => "before the tool input",
+            Why::Stage(Stage::Running) => "after the tool input",
+            Why::Stage(Stage::Done) => "after the result",
+            Why::Stage(Stage::Leaving | Stage::Gone) => "after the teardown request",
+            Why::NoTools => "to a view that declares no tools",
+            Why::Busy => "while so many requests are open",
         };
         write!(f, "{} cannot be sent {when}", self.what)
     }

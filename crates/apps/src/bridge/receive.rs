@@ -1,12 +1,12 @@
 //! Messages from a view. They are untrusted.
 
-use couplet_types::{CallToolParams, LogParams, ReadResourceParams, RequestId};
+use couplet_types::{CallToolParams, ContentBlock, CreateMessageParams, LogParams, ReadResourceParams, RequestId};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{
     Bridge, DIALECT, Stage, TEARDOWN,
-    data::{AppCapabilities, DisplayMode, Greeting, ModelContext, Size, ViewEvent, ViewMessage},
+    data::{AppCapabilities, DisplayMode, Greeting, ModelContext, ServerList, Size, ViewEvent, ViewMessage},
     refused,
 };
 use crate::tools::Refusal;
@@ -31,6 +31,7 @@ impl Bridge {
                 self.stage = Stage::Gone;
                 ViewEvent::TornDown
             }
+            (None, Some(id)) => self.answered(id, message),
             _ => ViewEvent::Ignored,
         }
     }
@@ -39,8 +40,9 @@ impl Bridge {
         match method {
             "ui/initialize" if self.stage == Stage::Loading => {
                 let greeting: Greeting = read(params)?;
-                let AppCapabilities { available_display_modes } = greeting.app_capabilities;
+                let AppCapabilities { available_display_modes, tools } = greeting.app_capabilities;
                 self.modes = available_display_modes;
+                self.has_tools = tools.is_some_and(|tools| tools.is_object());
                 self.stage = Stage::Greeted;
                 Ok(ViewEvent::Answer(self.answer(&id, &self.welcome())))
             }
@@ -53,6 +55,11 @@ impl Bridge {
                 Ok(ViewEvent::CallTool(id, params))
             }
             "resources/read" => read(params).map(|read: ReadResourceParams| ViewEvent::ReadResource(id, read.uri)),
+            "resources/list" => self.list(id, ServerList::Resources, &params),
+            "resources/templates/list" => self.list(id, ServerList::ResourceTemplates, &params),
+            "prompts/list" => self.list(id, ServerList::Prompts, &params),
+            "sampling/createMessage" => self.sample(id, params),
+            "ui/download-file" => self.download(id, params),
             "ui/open-link" => match params["url"].as_str().filter(|url| is_web_address(url)) {
                 Some(url) => Ok(ViewEvent::OpenLink(id, url.to_owned())),
                 None => Err("`url` must be an absolute `http` or `https` URL".into()),
@@ -79,11 +86,49 @@ impl Bridge {
                     _ => ViewEvent::Ignored,
                 }
             }
+            "ui/notifications/request-teardown" if self.is_ready() => ViewEvent::RequestTeardown,
+            "notifications/tools/list_changed" if self.is_ready() && self.has_tools => ViewEvent::ToolsChanged,
             "notifications/message" if self.is_ready() => {
                 read::<LogParams>(params).map_or(ViewEvent::Ignored, ViewEvent::Log)
             }
             _ => ViewEvent::Ignored,
         }
+    }
+
+    /// Without the capability, a host may not know the request at all.
+    fn needs(&self, capability: &str) -> Result<&Value, Refusal> {
+        let declared = self.host.capabilities.get(capability);
+        declared.ok_or_else(|| Refusal(format!("the host does not declare `{capability}`")))
+    }
+
+    fn list(&self, id: RequestId, list: ServerList, params: &Value) -> Result<ViewEvent, Refusal> {
+        if list != ServerList::Prompts {
+            self.needs("serverResources")?;
+        }
+        match params.get("cursor") {
+            None | Some(Value::Null) => Ok(ViewEvent::List(id, list, None)),
+            Some(Value::String(cursor)) => Ok(ViewEvent::List(id, list, Some(cursor.clone()))),
+            Some(_) => Err("`cursor` must be a string".into()),
+        }
+    }
+
+    fn sample(&self, id: RequestId, params: Value) -> Result<ViewEvent, Refusal> {
+        let has_tools = self.needs("sampling")?.get("tools").is_some();
+        let params: CreateMessageParams = read(params)?;
+        if (params.tools.is_some() || params.tool_choice.is_some()) && !has_tools {
+            return Err("the host does not declare `sampling.tools`".into());
+        }
+        Ok(ViewEvent::Sample(id, Box::new(params)))
+    }
+
+    fn download(&self, id: RequestId, mut params: Value) -> Result<ViewEvent, Refusal> {
+        self.needs("downloadFile")?;
+        let contents: Vec<ContentBlock> = read(params["contents"].take())?;
+        let is_file = |block: &ContentBlock| matches!(block, ContentBlock::Resource(_) | ContentBlock::ResourceLink(_));
+        if contents.is_empty() || !contents.iter().all(is_file) {
+            return Err("`contents` must have resources and links to resources".into());
+        }
+        Ok(ViewEvent::DownloadFile(id, contents))
     }
 
     /// A display mode that one side does not support is answered with the current one.

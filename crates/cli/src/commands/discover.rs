@@ -50,7 +50,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
 }
 
 /// Requests the supported revisions, where `server/discover` exists.
-async fn supported(session: &Session) -> Result<Vec<String>, Failure> {
+pub(super) async fn supported(session: &Session) -> Result<Vec<String>, Failure> {
     if !session.client.serves(Discover::METHOD) {
         return Ok(Vec::new());
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod call;
+pub(crate) mod card;
 pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod demo;

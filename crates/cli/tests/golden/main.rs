@@ -7,6 +7,7 @@
 
 mod bench;
 mod bridge;
+mod card;
 mod checks;
 mod collections;
 mod completion;

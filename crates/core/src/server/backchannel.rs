@@ -1,5 +1,7 @@
 //! Requests to the client of a session, on the connection of the call.
 
+use std::sync::Arc;
+
 use couplet_types::{CancelledParams, InputRequest, RawJson, RequestId, RpcError};
 use futures_channel::oneshot;
 
@@ -15,22 +17,37 @@ use crate::{
 };
 
 /// Sends requests of one call to the client.
+#[derive(Clone)]
 pub(crate) struct Back {
     queue: Queue,
     questions: Pending,
     /// The call that sends the request, unless it has ended.
     call: Option<RequestId>,
     most: usize,
+    /// Changes each request before it is sent.
+    edit: Option<Arc<Edit>>,
 }
+
+type Edit = dyn Fn(InputRequest) -> InputRequest + Send + Sync;
 
 impl Back {
     pub(crate) fn new(queue: Queue, questions: Pending, call: RequestId, most: usize) -> Self {
-        Self { queue, questions, call: Some(call), most }
+        Self { queue, questions, call: Some(call), most, edit: None }
     }
 
     /// Returns a backchannel for requests after the end of the call.
     pub(crate) fn lasting(&self) -> Self {
-        Self { queue: self.queue.clone(), questions: self.questions.clone(), call: None, most: self.most }
+        Self { call: None, ..self.clone() }
+    }
+
+    /// Returns a backchannel that changes requests before this one does.
+    pub(crate) fn edited(&self, edit: impl Fn(InputRequest) -> InputRequest + Send + Sync + 'static) -> Self {
+        let next = self.edit.clone();
+        let edit = move |ask| match &next {
+            Some(next) => next(edit(ask)),
+            None => edit(ask),
+        };
+        Self { edit: Some(Arc::new(edit)), ..self.clone() }
     }
 
     /// Sends a request and waits for the response; `None` if none will arrive.
@@ -55,6 +72,8 @@ impl Back {
             return Err(RpcError::internal(format!("more than {} questions to the client are open", self.most)));
         }
         let Some((id, answer)) = self.questions.open() else { return Ok(None) };
+        let changed = self.edit.as_ref().map(|edit| edit(ask.clone()));
+        let ask = changed.as_ref().unwrap_or(ask);
         let params = ask.params.as_ref().map_or("{}", RawJson::get);
         let text = wire::request(&RequestId::Number(id), &ask.method, params.as_bytes());
         let kind = self.call.clone().map_or(EntryKind::Free, |call| EntryKind::Question(call, id));

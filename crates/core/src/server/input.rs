@@ -133,6 +133,16 @@ impl Inputs {
         }
     }
 
+    /// The same way, with each request of a session changed before it is sent, such as the names in it: for a service that
+    /// runs another one under other names. Requests of the stateless era are in replies and do not come this way.
+    #[must_use]
+    pub fn edited(&self, edit: impl Fn(InputRequest) -> InputRequest + Send + Sync + 'static) -> Self {
+        match &self.0.kind {
+            InputKind::Session(back) => Self::session(back.edited(edit)),
+            _ => self.clone(),
+        }
+    }
+
     /// Sends the client of a session a request as it is, and returns its answer; `None` if the client is gone, so that
     /// another one can be asked.
     pub async fn request(&self, request: InputRequest) -> Option<Result<JsonText, RpcError>> {

@@ -40,6 +40,16 @@ struct OutboxInner {
     /// Whether it stays open after the response.
     lasting: bool,
     sink: Option<Box<dyn NotificationSink>>,
+    edited: Option<Edited>,
+}
+
+/// Changes the parameters of a notification, given its method.
+type Edit = dyn Fn(&str, RawJson) -> RawJson + Send + Sync;
+
+/// The outbox behind one that changes notifications.
+struct Edited {
+    of: Outbox,
+    edit: Arc<Edit>,
 }
 
 /// Receives the notifications of a call in place of the client: see [`Outbox::with_sink`].
@@ -84,26 +94,55 @@ impl Outbox {
         level: LogGate,
     ) -> Self {
         let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
-        Self(Arc::new(OutboxInner { queue, call, revision, token, level, reached, open, lasting: false, sink: None }))
+        Self(Arc::new(OutboxInner {
+            queue,
+            call,
+            revision,
+            token,
+            level,
+            reached,
+            open,
+            lasting: false,
+            sink: None,
+            edited: None,
+        }))
+    }
+
+    /// Returns an outbox that changes the parameters of each notification before it is sent, such as the names in them:
+    /// for a service that runs another one under other names.
+    #[must_use]
+    pub fn edited(&self, edit: impl Fn(&str, RawJson) -> RawJson + Send + Sync + 'static) -> Self {
+        self.copy(self.0.lasting, None, Some(Edited { of: self.clone(), edit: Arc::new(edit) }))
     }
 
     /// Returns an outbox that stays open for the session, for a call that outlives its response.
     #[must_use]
     pub fn lasting(&self) -> Self {
-        self.copy(true, None)
+        self.copy(true, None, self.0.edited.as_ref().map(Edited::lasting))
     }
 
     /// Returns an outbox that sends to `sink` instead of the client.
     #[must_use]
     pub fn with_sink(&self, sink: impl NotificationSink) -> Self {
-        self.copy(false, Some(Box::new(sink)))
+        self.copy(false, Some(Box::new(sink)), None)
     }
 
-    fn copy(&self, lasting: bool, sink: Option<Box<dyn NotificationSink>>) -> Self {
+    fn copy(&self, lasting: bool, sink: Option<Box<dyn NotificationSink>>, edited: Option<Edited>) -> Self {
         let OutboxInner { queue, call, revision, token, level, .. } = &*self.0;
         let (queue, call, token, level) = (queue.clone(), call.clone(), token.clone(), level.clone());
         let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
-        Self(Arc::new(OutboxInner { queue, call, revision: *revision, token, level, reached, open, lasting, sink }))
+        Self(Arc::new(OutboxInner {
+            queue,
+            call,
+            revision: *revision,
+            token,
+            level,
+            reached,
+            open,
+            lasting,
+            sink,
+            edited,
+        }))
     }
 
     /// Returns the progress token of the request.
@@ -128,7 +167,7 @@ impl Outbox {
 
     /// Sends progress, if the client asked for it. A value that does not exceed the last one is dropped.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
-        if let Some(sink) = &self.0.sink {
+        if let Some(sink) = self.sink() {
             return sink.progress(progress, total, message).await;
         }
         let Some(token) = self.0.token.clone() else { return };
@@ -147,7 +186,7 @@ impl Outbox {
 
     /// Sends a log message, if the client receives its level.
     pub async fn log(&self, level: LoggingLevel, logger: Option<String>, data: RawJson) {
-        if let Some(sink) = &self.0.sink {
+        if let Some(sink) = self.sink() {
             return sink.log(level, logger, data).await;
         }
         if self.wants_log(level) {
@@ -168,7 +207,7 @@ impl Outbox {
     /// Lets the client disconnect and resume the stream after `come_back_after`, so that a long call holds no connection
     /// open. A no-op on transports without resumable streams.
     pub fn release(&self, come_back_after: Duration) {
-        if self.0.revision.primes_streams() && self.0.open.load(Ordering::Acquire) {
+        if self.0.revision.primes_streams() && !self.is_call_over() {
             let after = come_back_after.as_millis().try_into().unwrap_or(u64::MAX);
             self.0.queue.push(EntryKind::Release(self.0.call.clone(), after), Bytes::new());
         }
@@ -176,13 +215,16 @@ impl Outbox {
 
     /// Returns whether the channel is closed.
     pub fn is_closed(&self) -> bool {
-        !self.0.open.load(Ordering::Acquire) || self.0.queue.is_closed()
+        self.is_call_over() || self.0.queue.is_closed()
     }
 
     /// Returns whether the call is over: it was answered, or its client cancelled it. A connection that was lost does not
     /// end a call that goes on without it.
     pub fn is_call_over(&self) -> bool {
-        !self.0.open.load(Ordering::Acquire)
+        match &self.0.edited {
+            Some(edited) => edited.of.is_call_over(),
+            None => !self.0.open.load(Ordering::Acquire),
+        }
     }
 
     /// Returns whether both send to the same client: on one connection, or in one session.
@@ -192,11 +234,30 @@ impl Outbox {
 
     /// Sends a notification that belongs to the call. It waits while the client reads too slowly (backpressure).
     pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
-        if self.0.sink.is_some() {
+        if self.sink().is_some() {
             return;
         }
         params.project(self.0.revision);
-        let text = notification(method, &to_json(&params));
+        self.send(method, to_json(&params)).await;
+    }
+
+    fn sink(&self) -> Option<&dyn NotificationSink> {
+        let behind = || self.0.edited.as_ref().and_then(|edited| edited.of.sink());
+        self.0.sink.as_deref().or_else(behind)
+    }
+
+    /// Sends a notification with serialized parameters, changed by each outbox on the way.
+    async fn send(&self, method: &str, mut params: Vec<u8>) {
+        let mut outbox = self;
+        while let Some(edited) = &outbox.0.edited {
+            params = edited.apply(method, params);
+            outbox = &edited.of;
+        }
+        outbox.push(method, &params).await;
+    }
+
+    async fn push(&self, method: &str, params: &[u8]) {
+        let text = notification(method, params);
         let kind = if self.0.lasting { EntryKind::Free } else { EntryKind::Notification(self.0.call.clone()) };
         poll_fn(|cx| {
             if !self.0.open.load(Ordering::Acquire) {
@@ -210,6 +271,20 @@ impl Outbox {
     /// Closes the channel: the call was answered or cancelled.
     pub(crate) fn close(&self) {
         self.0.open.store(false, Ordering::Release);
+    }
+}
+
+impl Edited {
+    fn lasting(&self) -> Self {
+        Self { of: self.of.lasting(), edit: self.edit.clone() }
+    }
+
+    /// The changed parameters. Parameters are serialized here, so they can be parsed.
+    fn apply(&self, method: &str, params: Vec<u8>) -> Vec<u8> {
+        match serde_json::from_slice::<RawJson>(&params) {
+            Ok(raw) => to_json(&(self.edit)(method, raw)),
+            Err(_) => params,
+        }
     }
 }
 

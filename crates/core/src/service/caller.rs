@@ -2,6 +2,8 @@
 
 use std::{any::Any, fmt, sync::Arc};
 
+use crate::service::Call;
+
 /// An authenticated caller: a principal, its scopes and its claims.
 ///
 /// The transport's authorizer creates it; over HTTP that is the argument of `Endpoint::authorize`. It does not contain the
@@ -84,6 +86,29 @@ impl Caller {
     /// Returns whether there are claims of any type.
     pub fn has_claims(&self) -> bool {
         self.claims.is_some()
+    }
+}
+
+/// The sender of a request, as far as a transport knows it before the request is accepted.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Sender<'a> {
+    /// The authenticated caller, if there is one.
+    pub caller: Option<&'a Caller>,
+    /// The session id, if the transport has one.
+    pub session: Option<&'a str>,
+}
+
+impl<'a> Sender<'a> {
+    /// Creates a sender from its caller and its session id.
+    pub fn new(caller: Option<&'a Caller>, session: Option<&'a str>) -> Self {
+        Self { caller, session }
+    }
+}
+
+impl<'a> From<&'a Call> for Sender<'a> {
+    fn from(call: &'a Call) -> Self {
+        Self::new(call.caller.as_deref(), call.session_id())
     }
 }
 

@@ -27,7 +27,11 @@ use crate::{
     http::headers::ParamHeader,
     message::{Params, scan::JsonText},
     server::{hub::Hub, input::Inputs, outbox::Outbox, running::BoxFuture},
-    service::{caller::Caller, extension::ExtensionSpec, metric::Metric},
+    service::{
+        caller::{Caller, Sender},
+        extension::ExtensionSpec,
+        metric::Metric,
+    },
     wire::{
         modern::{self, CachePolicy},
         revision::Revision,
@@ -88,9 +92,16 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
-    /// Returns the OAuth scopes that a request requires, if any.
-    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        let _ = (method, params);
+    /// Returns the OAuth scopes that a request requires, if any; `None` for one about an item that is hidden from its
+    /// sender, because a challenge would reveal that the item exists.
+    fn required_scopes(&self, method: &str, params: &Params, sender: Sender<'_>) -> Option<Arc<[String]>> {
+        let _ = (method, params, sender);
+        None
+    }
+
+    /// Returns the URI template that serves a resource; `None`, the default, if there is none or it is not known.
+    fn template_of(&self, uri: &str) -> Option<String> {
+        let _ = uri;
         None
     }
 

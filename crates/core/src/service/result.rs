@@ -156,6 +156,11 @@ impl ResultBody {
         self
     }
 
+    /// Returns whether caching of the result is restricted to its caller.
+    pub fn is_private(&self) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.scope == Some(couplet_types::CacheScope::Private))
+    }
+
     /// Serializes any value that is a JSON object.
     pub fn value<T: Serialize>(result: &T) -> Self {
         Self::json(&JsonText::trusted(to_json(result).into()))

@@ -6,7 +6,11 @@ use crate::{
     http::headers::ParamHeader,
     message::Params,
     server::{hub::Hub, running::BoxFuture},
-    service::{Call, ClientNotification, Description, Refusals, Reply, Service, caller::Caller, metric::Metric},
+    service::{
+        Call, ClientNotification, Description, Refusals, Reply, Service,
+        caller::{Caller, Sender},
+        metric::Metric,
+    },
 };
 
 /// A service around another one. Each method forwards to the inner service unless the wrapper replaces it, so a wrapper
@@ -71,8 +75,13 @@ pub trait Wrap: Send + Sync + 'static {
     }
 
     /// Returns the scopes that a request requires: see [`Service::required_scopes`].
-    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        self.inner().required_scopes(method, params)
+    fn required_scopes(&self, method: &str, params: &Params, sender: Sender<'_>) -> Option<Arc<[String]>> {
+        self.inner().required_scopes(method, params, sender)
+    }
+
+    /// Returns the URI template that serves a resource: see [`Service::template_of`].
+    fn template_of(&self, uri: &str) -> Option<String> {
+        self.inner().template_of(uri)
     }
 
     /// Returns whether a client may subscribe to a resource: see [`Service::has_resource`].
@@ -129,8 +138,12 @@ impl<W: Wrap> Service for W {
         Wrap::header_params(self, tool)
     }
 
-    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        Wrap::required_scopes(self, method, params)
+    fn required_scopes(&self, method: &str, params: &Params, sender: Sender<'_>) -> Option<Arc<[String]>> {
+        Wrap::required_scopes(self, method, params, sender)
+    }
+
+    fn template_of(&self, uri: &str) -> Option<String> {
+        Wrap::template_of(self, uri)
     }
 
     fn has_resource(&self, uri: &str) -> bool {

@@ -4,7 +4,7 @@ use std::{thread, time::Duration};
 
 use couplet::{
     Server,
-    core::{JsonText, Service, message::Params},
+    core::{JsonText, Sender, Service, message::Params},
     prompt, resource,
     schemars::JsonSchema,
     serde::Deserialize,
@@ -151,7 +151,7 @@ fn resources_and_prompts_have_the_same_keys() {
         ("prompts/get", r#"{"name":"audit"}"#, "audit"),
     ] {
         let params = Params::from_text(JsonText::new(params).unwrap()).unwrap();
-        assert_eq!(server.required_scopes(method, &params).unwrap().join(" "), want);
+        assert_eq!(server.required_scopes(method, &params, Sender::default()).unwrap().join(" "), want);
     }
 }
 

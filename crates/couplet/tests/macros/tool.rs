@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use couplet::{
     Server,
-    core::{self, Call, JsonText, Service, message::Params},
+    core::{self, Call, JsonText, Sender, Service, message::Params},
     schemars::JsonSchema,
     serde::{Deserialize, Serialize},
     server::{
@@ -222,7 +222,7 @@ async fn callers() {
     let params = r#"{"name":"delete","arguments":{"name":"a"}}"#;
     let needed = |method: &str| {
         let params = Params::from_text(JsonText::new(params).unwrap()).unwrap();
-        server.required_scopes(method, &params).map(|scopes| scopes.join(" "))
+        server.required_scopes(method, &params, Sender::default()).map(|scopes| scopes.join(" "))
     };
     assert_eq!(needed("tools/call").as_deref(), Some("files:read files:write"));
     assert_eq!(needed("prompts/get"), None);

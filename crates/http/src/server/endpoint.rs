@@ -105,6 +105,8 @@ pub(crate) struct Config {
     pub(crate) readiness: Readiness,
     pub(crate) metrics: Metrics,
     pub(crate) client_ip: Option<ClientIp>,
+    #[cfg(feature = "cards")]
+    pub(crate) card: Option<super::card::CardPlace>,
     #[cfg(feature = "inspector")]
     pub(crate) inspector: bool,
 }
@@ -184,6 +186,8 @@ impl Endpoint {
             readiness: Readiness::default(),
             metrics,
             client_ip: None,
+            #[cfg(feature = "cards")]
+            card: None,
             #[cfg(feature = "inspector")]
             inspector: false,
         };

@@ -39,9 +39,12 @@
 //! | `stream/` | response bodies, event streams and what is stored of them |
 //! | `response` | the kinds of responses |
 //! | `listen/` | a listener of our own: sockets, slow peers, trusted proxies, graceful shutdown |
+//! | `card` | the card of the server beside the endpoint |
 //! | `inspector` | the page beside the endpoint |
 //! | `metrics/` | counts and durations for operators |
 
+#[cfg(feature = "cards")]
+mod card;
 mod endpoint;
 #[cfg(feature = "inspector")]
 mod inspector;

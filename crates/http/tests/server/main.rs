@@ -7,6 +7,8 @@ mod access;
 mod addresses;
 mod alone;
 mod authorize;
+#[cfg(feature = "cards")]
+mod card;
 mod change_bus;
 mod confirmed;
 mod context;

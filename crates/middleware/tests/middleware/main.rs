@@ -13,4 +13,5 @@ mod reads;
 #[cfg(feature = "client")]
 mod transports;
 mod visible;
+mod visible_http;
 mod visible_random;

@@ -7,6 +7,7 @@ mod extensions;
 mod isolation;
 mod kit;
 mod liars;
+mod mounted;
 mod remote;
 mod replicas;
 mod subscribing;

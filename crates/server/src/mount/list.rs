@@ -3,30 +3,105 @@
 use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use couplet_core::{Call, JsonText, Reply, ResultBody};
+use couplet_core::{BoxFuture, Call, Reply, ResultBody};
 use couplet_types::{RawJson, RpcError};
 
 use super::{
-    Mount,
+    Mount, extended,
     route::{Object, parsed, replaced, text, unreadable, without},
+    tasks,
 };
-use crate::{inner::Inner, list::List};
+use crate::{dispatch, inner::Inner, list::List};
 
 /// The most pages that are merged into one, so that an endless list of one server does not block the others.
 const PAGES: usize = 64;
 
-/// One page: the entries of this server, then those of the mounted ones, up to the page size.
-pub(crate) async fn list(inner: Arc<Inner>, list: List, call: Call) -> Reply {
-    collect(&inner, list, &call).await.map_or_else(Reply::Error, Reply::Complete)
+/// A list that a server and those mounted in it can have.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Listed {
+    /// A list of the protocol.
+    Core(List),
+    /// The skills.
+    Skills,
+    /// The tasks, in revisions where they are part of the protocol.
+    Tasks,
 }
 
-async fn collect(inner: &Inner, list: List, call: &Call) -> Result<ResultBody, RpcError> {
+impl Listed {
+    fn member(self) -> &'static str {
+        match self {
+            Self::Core(list) => list.member(),
+            Self::Skills => "skills",
+            Self::Tasks => "tasks",
+        }
+    }
+
+    /// Whether a mounted server has the list.
+    pub(super) fn is_served(self, mount: &Mount) -> bool {
+        match self {
+            Self::Core(list) => list.is_served(&mount.service.describe().capabilities),
+            Self::Skills => mount.serves("skills/list"),
+            Self::Tasks => tasks::serves(mount, "tasks/list"),
+        }
+    }
+
+    /// A page of this server.
+    async fn own(self, inner: &Arc<Inner>, call: Call) -> Result<ResultBody, RpcError> {
+        let Self::Core(list) = self else {
+            if !inner.extended.contains_key(&*call.method) {
+                return Ok(ResultBody::value(
+                    &Object::new().with(self.member(), RawJson::new(&[(); 0]).map_err(|_| unreadable())?),
+                ));
+            }
+            return match dispatch::extended(inner, call)?.await {
+                Reply::Complete(done) => Ok(done),
+                Reply::Error(error) => Err(error),
+                _ => Err(unreadable()),
+            };
+        };
+        list.page(inner, &call)
+    }
+
+    /// An empty result with the cache hints of this server.
+    fn hints(self, inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
+        let first = Place { source: 0, cursor: None };
+        match self {
+            Self::Core(list) => list.page(inner, &first.call(call)?),
+            Self::Skills => Ok(ResultBody::empty().cacheable()),
+            Self::Tasks => Ok(ResultBody::empty()),
+        }
+    }
+
+    /// Gives an entry of a mounted server its name outside.
+    fn rename(self, mount: &Mount, entry: &mut Object) {
+        match self {
+            Self::Core(list) => {
+                rename(mount, entry, list.key());
+                if matches!(list, List::Tools) {
+                    let _ = extended::view(mount, entry);
+                }
+            }
+            Self::Skills => drop(extended::skill(mount, entry)),
+            Self::Tasks => drop(tasks::name(mount, entry)),
+        }
+    }
+}
+
+/// One page: the entries of this server, then those of the mounted ones, up to the page size.
+pub(super) fn list(inner: &Arc<Inner>, listed: Listed, call: &Call) -> BoxFuture<'static, Reply> {
+    let (inner, call) = (inner.clone(), call.clone());
+    Box::pin(async move { collect(&inner, listed, &call).await.map_or_else(Reply::Error, Reply::Complete) })
+}
+
+async fn collect(inner: &Arc<Inner>, listed: Listed, call: &Call) -> Result<ResultBody, RpcError> {
     let mut place = Place::of(call.params.read_opt::<String>("cursor")?.as_deref());
     let mut items: Vec<Object> = Vec::new();
+    let mut is_private = false;
     for _ in 0..PAGES {
-        let (mut page, next) = place.page(inner, call, list).await?;
-        items.append(&mut page);
-        place = match next {
+        let mut page = place.page(inner, call, listed).await?;
+        items.append(&mut page.entries);
+        is_private |= page.is_private;
+        place = match page.next {
             Some(cursor) => Place { cursor: Some(cursor), ..place },
             None => Place { source: place.source + 1, cursor: None },
         };
@@ -34,13 +109,30 @@ async fn collect(inner: &Inner, list: List, call: &Call) -> Result<ResultBody, R
             break;
         }
     }
-    let mut result = Object::new().with(list.member(), RawJson::new(&items).map_err(|_| unreadable())?);
+    let mut result = Object::new().with(listed.member(), RawJson::new(&items).map_err(|_| unreadable())?);
     if place.source <= inner.mounts.len() {
         result.insert("nextCursor", RawJson::new(&place.cursor()).map_err(|_| unreadable())?);
     }
-    // The cache hints are those of this server.
-    let own = Place { source: 0, cursor: None };
-    Ok(list.page(inner, &own.call(call)?)?.with_members(&text(&result).ok_or_else(unreadable)?))
+    let done = listed.hints(inner, call)?.with_members(&text(&result).ok_or_else(unreadable)?);
+    // A list that a mounted server made for this caller is for this caller.
+    Ok(if is_private { done.private() } else { done })
+}
+
+/// A part of a list.
+#[derive(Default)]
+struct Page {
+    entries: Vec<Object>,
+    next: Option<String>,
+    is_private: bool,
+}
+
+impl Page {
+    fn of(done: &ResultBody, listed: Listed) -> Result<Self, RpcError> {
+        let result: Object = parsed(&done.members()).ok_or_else(unreadable)?;
+        let entries = result.get(listed.member()).and_then(|entries| entries.parse().ok()).ok_or_else(unreadable)?;
+        let next = result.get("nextCursor").and_then(|cursor| cursor.parse().ok());
+        Ok(Self { entries, next, is_private: done.is_private() })
+    }
 }
 
 /// The start of a page: this server or a mounted one, and a cursor there.
@@ -70,32 +162,32 @@ impl Place {
     }
 
     /// The entries from here on, with their outside names, and the next cursor.
-    async fn page(&self, inner: &Inner, call: &Call, list: List) -> Result<(Vec<Object>, Option<String>), RpcError> {
+    async fn page(&self, inner: &Arc<Inner>, call: &Call, listed: Listed) -> Result<Page, RpcError> {
         let call = self.call(call)?;
         let Some(at) = self.source.checked_sub(1) else {
-            return entries(&list.page(inner, &call)?.members(), list);
+            return Page::of(&listed.own(inner, call).await?, listed);
         };
         let mount = inner.mounts.get(at).ok_or_else(|| RpcError::invalid_params("`cursor` is not one of this list"))?;
-        if !list.is_served(&mount.service.describe().capabilities) {
-            return Ok((Vec::new(), None));
+        if !listed.is_served(mount) {
+            return Ok(Page::default());
         }
         let page = match mount.service.call(call).await {
-            Reply::Complete(done) => entries(&done.members(), list),
+            Reply::Complete(done) => Page::of(&done, listed),
             Reply::Error(error) => Err(error),
             _ => Err(unreadable()),
         };
-        let (mut page, next) = match page {
+        let mut page = match page {
             // A failing server does not hide the others.
             Err(error) if self.cursor.is_none() => {
                 tracing::warn!(?mount, %error, "a mounted server is left out of a list");
                 mount.set_failure(Some(error.message));
-                return Ok((Vec::new(), None));
+                return Ok(Page::default());
             }
             page => page?,
         };
         mount.set_failure(None);
-        page.iter_mut().for_each(|entry| rename(mount, entry, list.key()));
-        Ok((page, next))
+        page.entries.iter_mut().for_each(|entry| listed.rename(mount, entry));
+        Ok(page)
     }
 
     fn call(&self, call: &Call) -> Result<Call, RpcError> {
@@ -108,12 +200,6 @@ impl Place {
         .ok_or_else(unreadable)?;
         Ok(call)
     }
-}
-
-fn entries(result: &JsonText, list: List) -> Result<(Vec<Object>, Option<String>), RpcError> {
-    let result: Object = parsed(result).ok_or_else(unreadable)?;
-    let entries = result.get(list.member()).and_then(|entries| entries.parse().ok()).ok_or_else(unreadable)?;
-    Ok((entries, result.get("nextCursor").and_then(|cursor| cursor.parse().ok())))
 }
 
 fn rename(mount: &Mount, entry: &mut Object, key: &str) {

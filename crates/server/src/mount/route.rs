@@ -6,7 +6,11 @@ use couplet_core::{BoxFuture, Call, JsonText, Reply, ResultBody, idempotency, me
 use couplet_types::{Map, RawJson, RequestMethod, RpcError, code};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::Mount;
+use super::{
+    Mount, extended,
+    list::{self, Listed},
+    tasks,
+};
 use crate::{dispatch::find_resource, inner::Inner, list::List};
 
 /// A JSON object of which only some members are parsed.
@@ -15,43 +19,28 @@ pub(super) type Object = Map<RawJson>;
 /// Answers a call with a mounted server; `None` if this server answers it.
 pub(crate) fn dispatch(inner: &Arc<Inner>, call: &Call) -> Option<BoxFuture<'static, Reply>> {
     use RequestMethod as M;
-    let Some(method) = call.known() else { return added(inner, call) };
-    let list = |list: List| -> Option<BoxFuture<'static, Reply>> {
-        Some(Box::pin(super::list(inner.clone(), list, call.clone())))
-    };
+    let Some(method) = call.known() else { return extended::dispatch(inner, call) };
+    let list = |list: List| Some(list::list(inner, Listed::Core(list), call));
     match method {
         M::CallTool => {
             let own = |name: &str| inner.tools.get().find(name).is_some();
-            by_name(inner, &without_key(inner, call), Some(("content", block)), own)
+            by_name(inner, &without_key(inner, call), Some(tool_result), own)
         }
-        M::GetPrompt => {
-            by_name(inner, call, Some(("messages", message)), |name| inner.prompts.get().find(name).is_some())
-        }
+        M::GetPrompt => by_name(inner, call, Some(prompt_result), |name| inner.prompts.get().find(name).is_some()),
         M::ReadResource => read(inner, call),
         M::Complete => complete(inner, call),
         M::ListTools => list(List::Tools),
         M::ListPrompts => list(List::Prompts),
         M::ListResources => list(List::Resources),
         M::ListResourceTemplates => list(List::ResourceTemplates),
-        // Extensions of mounted servers are not served; their own methods are.
-        M::GetTask | M::GetTaskPayload | M::ListTasks | M::CancelTask => added(inner, call),
+        M::GetTask | M::GetTaskPayload | M::ListTasks | M::CancelTask => extended::dispatch(inner, call),
         // The connection answers these.
         M::Initialize | M::Ping | M::SetLevel | M::Subscribe | M::Unsubscribe | M::Discover | M::Listen => {
-            added(inner, call)
+            extended::dispatch(inner, call)
         }
         // Only servers send these.
-        M::CreateMessage | M::ListRoots | M::Elicit => added(inner, call),
+        M::CreateMessage | M::ListRoots | M::Elicit => extended::dispatch(inner, call),
     }
-}
-
-/// A method that is not the protocol's goes to the first mounted server that added it.
-fn added(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
-    if inner.methods.contains_key(&*call.method) {
-        return None;
-    }
-    let serves = |mount: &&Mount| mount.service.describe().extra_methods.iter().any(|m| *m == *call.method);
-    let mount = inner.mounts.iter().find(serves)?;
-    Some(mount.service.call(call.clone()))
 }
 
 fn read(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
@@ -60,15 +49,17 @@ fn read(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
         return None;
     }
     let candidates = inner.mounts.iter().filter(|mount| mount.has_resource(&uri));
-    in_order(candidates.filter_map(|mount| {
-        Routed::new(mount, call, "uri", &text(&mount.uri_inside(&uri)?)?, Some(("contents", address)))
-    }))
+    in_order(
+        candidates.filter_map(|mount| {
+            Routed::new(mount, call, "uri", &text(&mount.uri_inside(&uri)?)?, Some(resource_result))
+        }),
+    )
 }
 
 fn by_name(
     inner: &Inner,
     call: &Call,
-    uris: Option<Uris>,
+    edit: Option<Edit>,
     is_own: impl Fn(&str) -> bool,
 ) -> Option<BoxFuture<'static, Reply>> {
     let name: String = call.params.read("name").ok()?;
@@ -76,7 +67,7 @@ fn by_name(
         return None;
     }
     let (mount, inside) = inner.mounts.iter().find_map(|mount| Some((mount, mount.name_inside(&name)?)))?;
-    Some(Routed::new(mount, call, "name", &text(inside)?, uris)?.run())
+    Some(Routed::new(mount, call, "name", &text(inside)?, edit)?.run())
 }
 
 fn complete(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
@@ -98,7 +89,7 @@ fn complete(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
 
 /// The first reply that is not an error. A URI without a path, such as `urn:isbn:1`, does not name its server, so the
 /// mounted servers are tried in order; of several errors, the first that is not "not found" is returned.
-fn in_order(calls: impl Iterator<Item = Routed>) -> Option<BoxFuture<'static, Reply>> {
+pub(super) fn in_order(calls: impl Iterator<Item = Routed>) -> Option<BoxFuture<'static, Reply>> {
     let mut calls: Vec<_> = calls.collect();
     if calls.len() < 2 {
         return calls.pop().map(Routed::run);
@@ -120,30 +111,33 @@ fn is_not_found(error: &RpcError) -> bool {
     matches!(error.code, code::RESOURCE_NOT_FOUND | code::INVALID_PARAMS)
 }
 
-/// The list in a result whose entries may have URIs, and how they are renamed there.
-type Uris = (&'static str, fn(&Mount, &mut Object) -> Option<()>);
+/// Gives the names in a result the outside form. Parts that cannot be parsed stay as they are.
+pub(super) type Edit = fn(&Mount, &mut Object) -> Option<()>;
 
 /// A call for a mounted server.
-struct Routed {
+pub(super) struct Routed {
     mount: Mount,
     call: Call,
-    uris: Option<Uris>,
+    edit: Option<Edit>,
 }
 
 impl Routed {
     /// The call with one parameter changed.
-    fn new(mount: &Mount, call: &Call, key: &str, value: &JsonText, uris: Option<Uris>) -> Option<Self> {
+    pub(super) fn new(mount: &Mount, call: &Call, key: &str, value: &JsonText, edit: Option<Edit>) -> Option<Self> {
         let mut call = call.clone();
         call.params = replaced(&call.params, key, value)?;
-        Some(Self { mount: mount.clone(), call, uris })
+        Some(Self { mount: mount.clone(), call: tasks::connected(mount, call), edit })
     }
 
-    fn run(self) -> BoxFuture<'static, Reply> {
-        let Self { mount, call, uris } = self;
+    pub(super) fn run(self) -> BoxFuture<'static, Reply> {
+        let Self { mount, call, edit } = self;
         let running = mount.service.call(call);
         Box::pin(async move {
-            match (running.await, uris) {
-                (Reply::Complete(done), Some(uris)) => Reply::Complete(renamed(&mount, uris, done)),
+            match (running.await, edit) {
+                (Reply::Complete(done), Some(edit)) => Reply::Complete(renamed(&mount, edit, done)),
+                (Reply::Extension { kind, done }, Some(edit)) => {
+                    Reply::Extension { kind, done: renamed(&mount, edit, done) }
+                }
                 (other, _) => other,
             }
         })
@@ -185,19 +179,15 @@ pub(super) fn without(params: &Params, key: &str) -> Option<Params> {
     Params::from_text(text(&object)?).ok()
 }
 
-/// The result with the outside URIs of the mounted server's resources.
-fn renamed(mount: &Mount, (list, part): Uris, done: ResultBody) -> ResultBody {
+/// The result with the outside names of what the mounted server has.
+fn renamed(mount: &Mount, edit: Edit, done: ResultBody) -> ResultBody {
     let rename = || {
         let whole = done.members();
         // Most results have none.
-        has_addresses(whole.as_str()).then_some(())?;
+        let text_of = whole.as_str();
+        (text_of.contains("\"uri\"") || text_of.contains(tasks::ID)).then_some(())?;
         let mut result: Object = parsed(&whole)?;
-        let mut items: Vec<Object> = result.get(list)?.parse().ok()?;
-        for item in &mut items {
-            // An entry that cannot be parsed is passed on as it is.
-            let _ = part(mount, item);
-        }
-        result.insert(list, RawJson::new(&items).ok()?);
+        let _ = edit(mount, &mut result);
         text(&result)
     };
     match rename() {
@@ -206,25 +196,50 @@ fn renamed(mount: &Mount, (list, part): Uris, done: ResultBody) -> ResultBody {
     }
 }
 
-fn has_addresses(text: &str) -> bool {
-    text.contains("\"uri\"")
+/// Edits each entry of a list in a result.
+pub(super) fn each(mount: &Mount, result: &mut Object, list: &str, edit: Edit) -> Option<()> {
+    let mut items: Vec<Object> = result.get(list)?.parse().ok()?;
+    for item in &mut items {
+        // An entry that cannot be parsed is passed on as it is.
+        let _ = edit(mount, item);
+    }
+    result.insert(list, RawJson::new(&items).ok()?);
+    Some(())
+}
+
+/// Edits one member of a result.
+pub(super) fn member(mount: &Mount, result: &mut Object, key: &str, edit: Edit) -> Option<()> {
+    let mut value: Object = result.get(key)?.parse().ok()?;
+    edit(mount, &mut value)?;
+    result.insert(key, RawJson::new(&value).ok()?);
+    Some(())
+}
+
+/// The result of a tool: its content, or the task that the call became.
+pub(super) fn tool_result(mount: &Mount, result: &mut Object) -> Option<()> {
+    if result.contains_key("content") {
+        return each(mount, result, "content", block);
+    }
+    tasks::result(mount, result)
+}
+
+fn prompt_result(mount: &Mount, result: &mut Object) -> Option<()> {
+    each(mount, result, "messages", message)
+}
+
+fn resource_result(mount: &Mount, result: &mut Object) -> Option<()> {
+    each(mount, result, "contents", address)
 }
 
 fn message(mount: &Mount, message: &mut Object) -> Option<()> {
-    let mut content: Object = message.get("content")?.parse().ok()?;
-    block(mount, &mut content)?;
-    message.insert("content", RawJson::new(&content).ok()?);
-    Some(())
+    member(mount, message, "content", block)
 }
 
-fn block(mount: &Mount, block: &mut Object) -> Option<()> {
+pub(super) fn block(mount: &Mount, block: &mut Object) -> Option<()> {
     if block.contains_key("uri") {
         return address(mount, block);
     }
-    let mut resource: Object = block.get("resource")?.parse().ok()?;
-    address(mount, &mut resource)?;
-    block.insert("resource", RawJson::new(&resource).ok()?);
-    Some(())
+    member(mount, block, "resource", address)
 }
 
 fn address(mount: &Mount, part: &mut Object) -> Option<()> {

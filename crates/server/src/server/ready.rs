@@ -45,7 +45,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     ///
     /// # Panics
     /// If two tools, two prompts or two resources have the same name or URI (the message has both places), or if a tool
-    /// has data for an [extension](Server::extension) that the server lacks.
+    /// has data for an [extension](Server::extension) that the server lacks, or if it and a [mounted](Server::mount) server
+    /// declare an extension with different settings (the message names both).
     #[track_caller]
     pub fn build(self) -> ServerHandle
     where
@@ -57,6 +58,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         let methods = methods.into_iter().map(|(name, (method, _))| (name, method)).collect();
         let handle = ServerHandle(Arc::new(Inner::new(config, methods, middleware, listeners, mounts, extensions)));
         let inner = &handle.0;
+        or_panic(inner.merged().conflicts.into_iter().next().map_or(Ok(()), Err));
         or_panic(inner.resources.add_all(resources));
         or_panic(inner.resources.add_all(extended));
         or_panic(inner.prompts.add_all(prompts));

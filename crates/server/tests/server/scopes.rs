@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::{Caller, JsonText, Service, message::Params};
+use couplet_core::{Caller, JsonText, Sender, Service, message::Params};
 use couplet_server::{Server, ServerHandle, extract::Path, prompt, resource, tool};
 use couplet_types::CacheScope;
 use serde_json::{Value, json};
@@ -72,11 +72,11 @@ fn transports_can_ask_for_the_scopes() {
     let server: Arc<dyn Service> = Arc::new(server(Server::new("s", "1")));
     for (method, params, needs) in requests() {
         let params = Params::from_text(JsonText::new(params.to_string()).unwrap()).unwrap();
-        let scopes = server.required_scopes(method, &params);
+        let scopes = server.required_scopes(method, &params, Sender::default());
         assert_eq!(scopes.is_some_and(|scopes| scopes.contains(&"admin".to_owned())), needs, "{method}");
     }
     let other = Params::from_text(JsonText::new(r#"{"name":"purge"}"#).unwrap()).unwrap();
-    assert_eq!(server.required_scopes("tools/list", &other), None);
+    assert_eq!(server.required_scopes("tools/list", &other, Sender::default()), None);
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ impl Access for TaskRequest<'_> {
     /// The caller is the owner; its present token must also permit the tool.
     fn can_rerun(&self, record: &Record) -> bool {
         let Some(params) = params(record) else { return false };
-        let required = self.server.required_scopes(CallTool::METHOD, &params);
+        let required = self.server.required_scopes(CallTool::METHOD, &params, self.call.into());
         required.is_none_or(|scopes| self.call.caller.as_ref().is_some_and(|caller| caller.has_scopes(&*scopes)))
     }
 

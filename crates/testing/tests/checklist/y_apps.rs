@@ -7,8 +7,8 @@ use couplet_apps::{
     ViewEvent,
 };
 use couplet_core::ErrorKind;
-use couplet_server::{Ctx, Json, Server, ServerHandle, resource, tool};
-use couplet_testing::types::{APPS_EXTENSION, Implementation, Tool};
+use couplet_server::{Ctx, IntoResource, Json, Server, ServerHandle, resource, tool};
+use couplet_testing::types::{APPS_EXTENSION, Implementation, Meta, Tool};
 use serde_json::{Value, json};
 
 use crate::kit::{RawServer, STATELESS, call, client, open, result, revisions, text};
@@ -64,10 +64,15 @@ async fn line_447_views_are_resources_that_exist() {
         }
     }
     type Build = fn() -> ServerHandle;
-    let wrong: [(Build, &str); 6] = [
+    let wrong: [(Build, &str); 8] = [
         (|| with("ui://nowhere", Apps::new()).build(), "there is no view `ui://nowhere`"),
         (|| with("https://example.com", Apps::new()).build(), "must begin with `ui://`"),
         (|| with("ui://a", Apps::new()).resource(resource("ui://a", || PAGE)).build(), "is not a view"),
+        (
+            || with("ui://a", Apps::new().view(View::new("ui://a", PAGE).csp(Csp::new().connect(["*"])))).build(),
+            "`*` in its",
+        ),
+        (|| with("ui://a", Apps::new()).resource(listed(json!({ "csp": [] }))).build(), "`_meta.ui` is invalid"),
         (|| with("ui://a", Apps::new().view(View::new("https://a", PAGE))).build(), "must begin with `ui://`"),
         (
             || with("ui://a", Apps::new().view(View::new("ui://a", "Hello"))).build(),
@@ -83,6 +88,11 @@ async fn line_447_views_are_resources_that_exist() {
     let late = server().add_tool(tool("late", || "t").view("ui://nowhere")).unwrap_err();
     assert!(late.to_string().contains("there is no view"), "{late}");
     server().add_tool(tool("late", || "t").view(URI)).unwrap();
+}
+
+/// A view that is listed by hand.
+fn listed(ui: Value) -> impl IntoResource<()> {
+    resource("ui://a", || PAGE).mime_type(MIME_TYPE).meta(Meta::new().with("ui", ui))
 }
 
 fn with(uri: &str, apps: Apps) -> Server {

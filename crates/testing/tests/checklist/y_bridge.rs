@@ -1,9 +1,10 @@
 //! Lines 451 and 452: what a host and a view say to each other, and when.
 
 use couplet_apps::{
-    AppTools, Bridge, Csp, DisplayMode, Host, InvalidState, Permission, Permissions, ViewEvent, ViewMeta, sandbox,
+    AppTools, Bridge, Csp, DisplayMode, Host, InvalidState, Permission, Permissions, ServerList, ViewEvent, ViewMeta,
+    sandbox,
 };
-use couplet_testing::types::{CallToolResult, Implementation, RequestId};
+use couplet_testing::types::{CallToolParams, CallToolResult, Implementation, RequestId};
 use serde_json::{Value, json};
 
 fn host() -> Host {
@@ -172,6 +173,115 @@ fn line_451_a_view_is_heard_when_it_is_ready() {
     for odd in [json!(7), json!([]), json!({}), json!({ "id": {}, "result": 1 }), json!({ "method": 5 })] {
         assert!(matches!(bridge.receive(&odd), ViewEvent::Ignored), "{odd}");
     }
+}
+
+/// A view that is ready, with a host and a view that declare everything.
+fn capable() -> Bridge {
+    let mut host = host();
+    for capability in ["downloadFile", "serverResources", "sampling"] {
+        host.capabilities.insert(capability.to_owned(), json!({}));
+    }
+    let mut bridge = Bridge::new(host, AppTools::default());
+    ask(&mut bridge, "ui/initialize", json!({ "appCapabilities": { "tools": { "listChanged": true } } }));
+    assert!(matches!(tell(&mut bridge, "ui/notifications/initialized", json!({})), ViewEvent::Initialized));
+    bridge
+}
+
+/// What a view may ask for only where the host declares that it can be asked.
+#[test]
+fn line_451_downloads_lists_and_sampling_need_a_capability() {
+    let file = json!({ "type": "resource", "resource": { "uri": "a://b", "text": "b" } });
+    let link = json!({ "type": "resource_link", "uri": "a://c", "name": "c" });
+    let message = json!({ "role": "user", "content": { "type": "text", "text": "hi" } });
+    let asks = [
+        ("ui/download-file", json!({ "contents": [file, link] })),
+        ("resources/list", json!({ "cursor": "next" })),
+        ("resources/templates/list", json!({})),
+        ("sampling/createMessage", json!({ "messages": [message], "maxTokens": 10 })),
+    ];
+    for (method, params) in &asks {
+        let ViewEvent::Answer(refusal) = ask(&mut ready(), method, params.clone()) else { panic!("{method}") };
+        assert_eq!(refusal["error"]["code"], -32000, "{method}");
+    }
+    let mut bridge = capable();
+    let mut next = asks.iter().map(|(method, params)| ask(&mut bridge, method, params.clone()));
+    assert!(
+        matches!(next.next(), Some(ViewEvent::DownloadFile(id, files)) if files.len() == 2 && id == RequestId::from(7))
+    );
+    assert!(matches!(next.next(), Some(ViewEvent::List(_, ServerList::Resources, Some(at))) if at == "next"));
+    assert!(matches!(next.next(), Some(ViewEvent::List(_, ServerList::ResourceTemplates, None))));
+    assert!(matches!(next.next(), Some(ViewEvent::Sample(_, params)) if params.max_tokens == 10));
+    assert!(matches!(ask(&mut ready(), "prompts/list", json!({})), ViewEvent::List(_, ServerList::Prompts, None)));
+    let text = json!({ "type": "text", "text": "no file" });
+    let tool = json!({ "name": "t", "inputSchema": { "type": "object" } });
+    for (method, params) in [
+        ("ui/download-file", json!({ "contents": [] })),
+        ("ui/download-file", json!({ "contents": [text] })),
+        ("ui/download-file", json!({})),
+        ("prompts/list", json!({ "cursor": 7 })),
+        ("sampling/createMessage", json!({ "messages": [message], "maxTokens": 10, "tools": [tool] })),
+        ("sampling/createMessage", json!({ "messages": 1 })),
+    ] {
+        let ViewEvent::Answer(refusal) = ask(&mut bridge, method, params.clone()) else { panic!("{method} {params}") };
+        assert_eq!(refusal["error"]["code"], -32000, "{method} {params}");
+    }
+}
+
+/// A view with tools of its own is asked by the host.
+#[test]
+fn line_451_a_host_calls_the_tools_of_a_view() {
+    let call = CallToolParams::new("zoom");
+    let mut plain = ready();
+    assert!(!plain.has_view_tools());
+    assert!(plain.view_tools(None).unwrap_err().to_string().contains("declares no tools"));
+    assert!(bridge().call_view_tool(&call).is_err(), "it is not initialized");
+    assert!(matches!(tell(&mut plain, "notifications/tools/list_changed", json!({})), ViewEvent::Ignored));
+
+    let mut bridge = capable();
+    let list = bridge.view_tools(Some("next")).unwrap();
+    assert_eq!(
+        (&list.message["method"], &list.message["params"]),
+        (&json!("tools/list"), &json!({ "cursor": "next" }))
+    );
+    let tools = json!({ "tools": [{ "name": "zoom", "inputSchema": { "type": "object" } }] });
+    let answer = json!({ "jsonrpc": "2.0", "id": list.message["id"], "result": tools });
+    assert!(
+        matches!(bridge.receive(&answer), ViewEvent::Tools(id, tools) if id == list.id && tools.tools[0].name == "zoom")
+    );
+    assert!(matches!(bridge.receive(&answer), ViewEvent::Ignored), "once");
+
+    let [done, broken, odd] = std::array::from_fn(|_| bridge.call_view_tool(&call).unwrap());
+    assert_eq!((&done.message["method"], &done.message["params"]["name"]), (&json!("tools/call"), &json!("zoom")));
+    let answer = |id: &Value, member: &str, value: Value| json!({ "jsonrpc": "2.0", "id": id, member: value });
+    let result = json!({ "content": [{ "type": "text", "text": "closer" }] });
+    let event = bridge.receive(&answer(&done.message["id"], "result", result));
+    assert!(matches!(event, ViewEvent::ToolResult(id, result) if id == done.id && result.content.len() == 1));
+    let event = bridge.receive(&answer(&broken.message["id"], "error", json!({ "code": 1, "message": "stuck" })));
+    assert!(matches!(event, ViewEvent::Failed(id, why) if id == broken.id && why == "stuck"));
+    let event = bridge.receive(&answer(&odd.message["id"], "result", json!({ "content": 7 })));
+    assert!(matches!(event, ViewEvent::Failed(id, why) if id == odd.id && why.contains("invalid")));
+
+    assert!(matches!(tell(&mut bridge, "notifications/tools/list_changed", json!({})), ViewEvent::ToolsChanged));
+    let open = (0..100).take_while(|_| bridge.view_tools(None).is_ok()).count();
+    assert_eq!(open, 64, "a view that never answers holds no more");
+}
+
+#[test]
+fn line_451_a_view_is_notified_of_lists_and_asks_to_be_removed() {
+    for (list, method) in [
+        (ServerList::Tools, "notifications/tools/list_changed"),
+        (ServerList::Resources, "notifications/resources/list_changed"),
+        (ServerList::ResourceTemplates, "notifications/resources/list_changed"),
+        (ServerList::Prompts, "notifications/prompts/list_changed"),
+    ] {
+        assert!(bridge().list_changed(list).is_err() && greeted(json!({})).list_changed(list).is_err(), "{method}");
+        assert_eq!(ready().list_changed(list).unwrap()["method"], method);
+    }
+    let teardown = "ui/notifications/request-teardown";
+    assert!(matches!(tell(&mut greeted(json!({})), teardown, json!({})), ViewEvent::Ignored));
+    let mut ready = ready();
+    assert!(matches!(tell(&mut ready, teardown, json!({})), ViewEvent::RequestTeardown));
+    assert!(ready.teardown("as asked").unwrap().is_some());
 }
 
 /// The answer is how the view is shown then, and only ways that both sides have are taken.

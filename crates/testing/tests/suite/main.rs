@@ -14,6 +14,7 @@ mod idempotency;
 mod long;
 mod media;
 mod mount;
+mod mounted;
 mod projection;
 mod replayed;
 mod replicas;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use couplet_core::{
-    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Metric, Refusals, Reply, Service,
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Metric, Refusals, Reply, Sender, Service,
     http::headers::ParamHeader, message::Params,
 };
 use couplet_server::Server;
@@ -50,7 +50,7 @@ impl Service for Sentinel {
         Some(Arc::new([]))
     }
 
-    fn required_scopes(&self, _: &str, params: &Params) -> Option<Arc<[String]>> {
+    fn required_scopes(&self, _: &str, params: &Params, _: Sender<'_>) -> Option<Arc<[String]>> {
         Some(Arc::new([params.read("name").expect("a name")]))
     }
 
@@ -86,7 +86,7 @@ async fn check(what: &str, outer: impl Service + Clone, sentinel: &Sentinel, too
     assert!(outer.header_params(tool).is_some(), "{what}");
     let params = JsonText::new(json!({ "name": tool }).to_string()).expect("it is JSON");
     let params = Params::from_text(params).expect("it is an object");
-    let scopes = outer.required_scopes("tools/call", &params);
+    let scopes = outer.required_scopes("tools/call", &params, Sender::default());
     assert_eq!(scopes.as_deref(), Some(&["t".to_owned()][..]), "{what}");
     assert!(outer.has_resource(uri) && !outer.has_resource("s://elsewhere"), "{what}");
     assert!(outer.may_subscribe(uri, Some(&Caller::new("ann"))) && !outer.may_subscribe(uri, None), "{what}");

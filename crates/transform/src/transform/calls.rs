@@ -3,7 +3,7 @@
 use std::{future::ready, sync::Arc};
 
 use couplet_core::{
-    BoxFuture, Call, Caller, JsonText, Reply, Service, Wrap, http::headers::ParamHeader, message::Params,
+    BoxFuture, Call, Caller, JsonText, Reply, Sender, Service, Wrap, http::headers::ParamHeader, message::Params,
 };
 use couplet_types::{RequestMethod, RpcError};
 
@@ -43,19 +43,19 @@ impl Wrap for Transform {
         }
     }
 
-    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
+    fn required_scopes(&self, method: &str, params: &Params, sender: Sender<'_>) -> Option<Arc<[String]>> {
         match RequestMethod::from_name(method) {
             Some(RequestMethod::CallTool) => {
-                self.service.required_scopes(method, &named_inside(&self.rules.tools, params)?)
+                self.service.required_scopes(method, &named_inside(&self.rules.tools, params)?, sender)
             }
             Some(RequestMethod::GetPrompt) => {
-                self.service.required_scopes(method, &named_inside(&self.rules.prompts, params)?)
+                self.service.required_scopes(method, &named_inside(&self.rules.prompts, params)?, sender)
             }
             Some(RequestMethod::Complete) => {
                 let inside = self.rules.reference_inside(params).ok()?;
-                self.service.required_scopes(method, inside.as_ref().unwrap_or(params))
+                self.service.required_scopes(method, inside.as_ref().unwrap_or(params), sender)
             }
-            _ => self.service.required_scopes(method, params),
+            _ => self.service.required_scopes(method, params, sender),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Resources and prompts as tools.
 
-use couplet_core::{Caller, IntoService, JsonText, Revision, message::Params};
+use couplet_core::{Caller, IntoService, JsonText, Revision, Sender, message::Params};
 use couplet_server::{Server, prompt, resource, tool};
 use couplet_transform::{PromptsAsTools, ResourcesAsTools, ToolSearch};
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ fn scopes_are_those_of_the_target() {
         ("call_tool", json!({ "name": "secret" })),
         ("call_tool", json!({ "name": "read_resource", "arguments": { "uri": "test://secret" } })),
     ] {
-        let scopes = service.required_scopes("tools/call", &params(name, arguments.clone()));
+        let scopes = service.required_scopes("tools/call", &params(name, arguments.clone()), Sender::default());
         assert_eq!(scopes.as_deref(), Some(&["admin".to_owned()][..]), "{name} {arguments}");
     }
     in_each_revision(async |version| {

@@ -1,6 +1,6 @@
 //! Tools, prompts and resources under other names.
 
-use couplet_core::{Change, Filter, IntoService, JsonText, Revision, Service, message::Params};
+use couplet_core::{Change, Filter, IntoService, JsonText, Revision, Sender, Service, message::Params};
 use couplet_server::{Server, tool};
 use couplet_transform::{ArgumentTransform, PromptTransform, ResourceTransform, Split, ToolTransform, Transform};
 use couplet_types::{CompletionReference, ToolAnnotations};
@@ -158,7 +158,9 @@ fn scopes_and_headers_follow_the_names() {
     assert_eq!(headers[0].text(&arguments).unwrap().as_deref(), Some("eu"));
     assert!(service.header_params("deploy").is_none());
     let params = |name: &str| Params::from_text(JsonText::new(json!({ "name": name }).to_string()).unwrap()).unwrap();
-    let scopes = |name: &str| service.required_scopes("tools/call", &params(name)).map(|scopes| scopes.to_vec());
+    let scopes = |name: &str| {
+        service.required_scopes("tools/call", &params(name), Sender::default()).map(|scopes| scopes.to_vec())
+    };
     assert_eq!(scopes("ship"), Some(vec!["ops".to_owned()]));
     assert_eq!(scopes("deploy"), None);
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use couplet_core::{
-    BoxFuture, Caller,
+    BoxFuture, Caller, Sender,
+    http::headers,
     message::{Body, Frame, Message},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
@@ -179,9 +180,13 @@ impl<F: Fn(&Parts) -> Option<String> + Send + Sync + 'static> Authorize for Name
 }
 
 impl Endpoint {
-    /// Returns whether there is a metadata document at a path.
+    /// Returns whether there is a metadata document or a card at a path.
     #[cfg(feature = "listen")]
     pub(crate) fn has_document(&self, path: &str) -> bool {
+        #[cfg(feature = "cards")]
+        if self.has_card(path) {
+            return true;
+        }
         self.config.authorize.as_ref().is_some_and(|authorize| authorize.document(path).is_some())
     }
 
@@ -204,10 +209,12 @@ impl Endpoint {
     pub(crate) fn forbids(&self, parts: &Parts, frame: &Frame, admitted: &Admitted) -> Option<Reply> {
         let authorize = self.config.authorize.as_ref()?;
         let caller = admitted.caller.as_deref();
+        let session = parts.headers.get(headers::SESSION).and_then(|session| session.to_str().ok());
+        let sender = Sender::new(caller, session);
         let mut needed: Vec<String> = Vec::new();
         let mut add = |message: &Message| {
             if let Body::Request { method, params, .. } = &message.body
-                && let Some(scopes) = self.config.service.required_scopes(method, params)
+                && let Some(scopes) = self.config.service.required_scopes(method, params, sender)
             {
                 needed.extend(scopes.iter().cloned());
             }

@@ -75,6 +75,10 @@ impl Endpoint {
         if let Some(document) = self.document(&request) {
             return document;
         }
+        #[cfg(feature = "cards")]
+        if let Some(card) = self.card_page(&request) {
+            return card;
+        }
         #[cfg(feature = "inspector")]
         if let Some(page) = self.inspector_page(&request) {
             return page;
