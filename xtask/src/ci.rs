@@ -75,9 +75,8 @@ const EXAMPLE: Duration = Duration::from_secs(60);
 
 /// All steps, or those that are named.
 pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
-    if let Some(unknown) = names.iter().find(|n| !STEPS.iter().any(|(name, _)| name == n)) {
-        let known: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
-        return Err(format!("there is no step `{unknown}`; there are {}", known.join(", ")));
+    if let Some(why) = unknown(names) {
+        return Err(why);
     }
     let wanted = |name: &str| names.is_empty() || names.iter().any(|n| n == name);
     let steps: Vec<&Step> = STEPS.iter().filter(|(name, _)| wanted(name)).collect();
@@ -122,6 +121,13 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
             Err(format!("failed, {counts}"))
         }
     }
+}
+
+/// What is wrong with the names of steps, if one does not exist.
+pub(crate) fn unknown(names: &[String]) -> Option<Failure> {
+    let unknown = names.iter().find(|n| !STEPS.iter().any(|(name, _)| name == n))?;
+    let known: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
+    Some(format!("there is no step `{unknown}`; there are {}", known.join(", ")))
 }
 
 fn table(rows: &[(&str, Verdict, f64)]) -> String {

@@ -15,6 +15,7 @@ mod command;
 mod conformance;
 mod corpus;
 mod debian;
+mod dist;
 mod full;
 mod fuzz;
 mod gateway;
@@ -73,6 +74,12 @@ const COMMANDS: &[Command] = &[
         usage: "manual [--man DIR]",
         what: "the pages of docs/manual, written anew; --man: DIR/man/man1/*.1 and DIR/completions/*, as `couplet manual DIR` does",
         run: manual::run,
+    },
+    Command {
+        name: "dist",
+        usage: "dist [option..]",
+        what: "packages of `couplet`: archive, Debian, npm, PyPI; --try, --quick, --profile NAME, --binary PATH, --out DIR",
+        run: dist::run,
     },
     Command { name: "weight", usage: "weight", what: "the dependencies of a small stdio server", run: weight::run },
     Command {

@@ -6,6 +6,7 @@
 mod book;
 mod browser;
 mod deny;
+mod dist;
 mod docsrs;
 mod external;
 mod features;
@@ -17,9 +18,9 @@ mod mutants;
 mod openapi;
 mod package;
 mod published;
-mod scratch;
+pub(crate) mod scratch;
 mod semver;
-mod tools;
+pub(crate) mod tools;
 
 use std::time::Instant;
 
@@ -43,6 +44,7 @@ const STEPS: &[Step] = &[
     ("openapi", openapi::run),
     ("browser", browser::run),
     ("generate", generate::run),
+    ("dist", dist::run),
     ("mutants", mutants::run),
 ];
 
@@ -119,6 +121,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     // The last line is for machines.
     println!("xtask full: ok, {counts}");
     Ok(())
+}
+
+/// What is wrong with a command line, if anything is.
+#[cfg(test)]
+pub(crate) fn unknown(arguments: &[String]) -> Option<Failure> {
+    read(arguments).err()
 }
 
 fn read(arguments: &[String]) -> Result<(Options, Vec<&'static Step>), Failure> {

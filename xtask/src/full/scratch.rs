@@ -13,14 +13,14 @@ use crate::{
 
 /// A workspace of the published packages alone, without their dev-dependencies.
 #[derive(Debug)]
-pub(super) struct Scratch {
-    pub(super) folder: PathBuf,
+pub(crate) struct Scratch {
+    pub(crate) folder: PathBuf,
     build: PathBuf,
 }
 
 impl Scratch {
     /// Copies the packages. An older copy of this name is replaced.
-    pub(super) fn new(name: &str) -> Result<Self, Failure> {
+    pub(crate) fn new(name: &str) -> Result<Self, Failure> {
         let target = workspace::target()?.join("full");
         let folder = target.join(name);
         if folder.exists() {
@@ -37,12 +37,12 @@ impl Scratch {
     }
 
     /// A command in this workspace, with a build folder that all copies share.
-    pub(super) fn within(&self, mut command: Command) -> Command {
+    pub(crate) fn within(&self, mut command: Command) -> Command {
         command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &self.build);
         command
     }
 
-    pub(super) fn cargo(&self) -> Command {
+    pub(crate) fn cargo(&self) -> Command {
         self.within(command("cargo"))
     }
 }
