@@ -16,37 +16,15 @@ use crate::{asking::Asking, extensions::common};
 pub(crate) struct Upstream {
     pub(crate) client: Client,
     pub(crate) asking: Arc<Asking>,
-    /// The capabilities that were last declared for a caller: consecutive calls are often of the same.
-    lent: std::sync::Mutex<Option<Lent>>,
+    lent: Lent,
     /// Notified once the connection is retired and gets no further calls.
     pub(crate) retired: Notify,
 }
 
-struct Lent {
-    caller: Arc<Peer>,
-    with_extensions: bool,
-    capabilities: Arc<ClientCapabilities>,
-}
-
 impl Upstream {
     /// The capabilities to declare for a caller.
-    pub(crate) fn lent(&self, caller: &Arc<Peer>, with_extensions: bool) -> Arc<ClientCapabilities> {
-        let mut lent = lock(&self.lent);
-        if let Some(known) = &*lent
-            && Arc::ptr_eq(&known.caller, caller)
-            && known.with_extensions == with_extensions
-        {
-            return known.capabilities.clone();
-        }
-        let mut capabilities = caller.capabilities.clone();
-        // Task-augmented requests of the server cannot be forwarded.
-        capabilities.tasks = None;
-        // Only extensions that the server has, too, and only where both sides declare them with each request.
-        let theirs = capabilities.extensions.take().filter(|_| with_extensions);
-        capabilities.extensions = common(theirs.as_ref(), self.capabilities());
-        let capabilities = Arc::new(capabilities);
-        *lent = Some(Lent { caller: caller.clone(), with_extensions, capabilities: capabilities.clone() });
-        capabilities
+    pub(crate) fn lent(&self, caller: &Peer, with_extensions: bool) -> Arc<ClientCapabilities> {
+        self.lent.declared(&caller.capabilities, with_extensions, self.capabilities())
     }
 
     pub(crate) fn has_sessions(&self) -> bool {
@@ -55,6 +33,43 @@ impl Upstream {
 
     pub(crate) fn capabilities(&self) -> &ServerCapabilities {
         &self.client.server().capabilities
+    }
+}
+
+/// The capabilities that were last declared for a caller: consecutive calls are often of callers with the same, each in a
+/// session of its own. What is the same is not written again, either.
+#[derive(Default)]
+struct Lent(std::sync::Mutex<Option<LastLent>>);
+
+struct LastLent {
+    caller: ClientCapabilities,
+    with_extensions: bool,
+    capabilities: Arc<ClientCapabilities>,
+}
+
+impl Lent {
+    fn declared(
+        &self,
+        caller: &ClientCapabilities,
+        with_extensions: bool,
+        server: &ServerCapabilities,
+    ) -> Arc<ClientCapabilities> {
+        let mut last = lock(&self.0);
+        if let Some(last) = &*last
+            && last.with_extensions == with_extensions
+            && last.caller == *caller
+        {
+            return last.capabilities.clone();
+        }
+        let mut capabilities = caller.clone();
+        // Task-augmented requests of the server cannot be forwarded.
+        capabilities.tasks = None;
+        // Only extensions that the server has, too, and only where both sides declare them with each request.
+        let theirs = capabilities.extensions.take().filter(|_| with_extensions);
+        capabilities.extensions = common(theirs.as_ref(), server);
+        let capabilities = Arc::new(capabilities);
+        *last = Some(LastLent { caller: caller.clone(), with_extensions, capabilities: capabilities.clone() });
+        capabilities
     }
 }
 
@@ -91,6 +106,29 @@ impl Dialer {
             .log_level(LoggingLevel::Debug);
         let mut target = self.target.lock().await;
         let client = client.connect(&mut *target).await?;
-        Ok(Arc::new(Upstream { client, asking, lent: std::sync::Mutex::default(), retired: Notify::new() }))
+        Ok(Arc::new(Upstream { client, asking, lent: Lent::default(), retired: Notify::new() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use couplet_types::{Map, from_json};
+
+    use super::*;
+
+    #[test]
+    fn callers_with_the_same_capabilities_share_what_is_declared() {
+        let server: ServerCapabilities = from_json(r#"{"extensions":{"com.example/b":{}}}"#).unwrap();
+        let text = r#"{"elicitation":{},"tasks":{},"extensions":{"com.example/a":{},"com.example/b":{}}}"#;
+        let caller: ClientCapabilities = from_json(text).unwrap();
+        let lent = Lent::default();
+        let first = lent.declared(&caller, true, &server);
+        assert!(first.elicitation.is_some() && first.tasks.is_none());
+        assert_eq!(first.extensions.iter().flat_map(Map::keys).collect::<Vec<_>>(), ["com.example/b"]);
+        assert!(Arc::ptr_eq(&first, &lent.declared(&caller.clone(), true, &server)), "of another session");
+        let without = lent.declared(&caller, false, &server);
+        assert!(without.extensions.is_none() && without.elicitation.is_some());
+        assert_eq!(lent.declared(&ClientCapabilities::new(), true, &server).elicitation, None);
+        assert_eq!(*lent.declared(&caller, true, &server), *first);
     }
 }
