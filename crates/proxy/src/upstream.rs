@@ -16,8 +16,7 @@ use crate::{asking::Asking, extensions::common, tasks::Tasks};
 pub(crate) struct Upstream {
     pub(crate) client: Client,
     pub(crate) asking: Arc<Asking>,
-    /// The capabilities that were last declared for a caller: consecutive calls are often of the same.
-    lent: std::sync::Mutex<Option<Lent>>,
+    lent: Lent,
     /// Notified once the connection is retired and gets no further calls.
     pub(crate) retired: Notify,
 }
@@ -33,35 +32,10 @@ pub(crate) enum Lends {
     Tasks,
 }
 
-struct Lent {
-    caller: Arc<Peer>,
-    lends: Lends,
-    capabilities: Arc<ClientCapabilities>,
-}
-
 impl Upstream {
     /// The capabilities to declare for a caller.
-    pub(crate) fn lent(&self, caller: &Arc<Peer>, lends: Lends) -> Arc<ClientCapabilities> {
-        let mut lent = lock(&self.lent);
-        if let Some(known) = &*lent
-            && Arc::ptr_eq(&known.caller, caller)
-            && known.lends == lends
-        {
-            return known.capabilities.clone();
-        }
-        let mut capabilities = caller.capabilities.clone();
-        // Task-augmented requests of the server cannot be forwarded.
-        capabilities.tasks = None;
-        // Only extensions that the server has, too, and only where both sides declare them with each request.
-        let theirs = capabilities.extensions.take();
-        capabilities.extensions = match lends {
-            Lends::Nothing => None,
-            Lends::Extensions => common(theirs.as_ref(), self.capabilities()),
-            Lends::Tasks => Some(Map::from_iter([(TASKS_EXTENSION, RawJson::empty_object())])),
-        };
-        let capabilities = Arc::new(capabilities);
-        *lent = Some(Lent { caller: caller.clone(), lends, capabilities: capabilities.clone() });
-        capabilities
+    pub(crate) fn lent(&self, caller: &Peer, lends: Lends) -> Arc<ClientCapabilities> {
+        self.lent.declared(&caller.capabilities, lends, self.capabilities())
     }
 
     pub(crate) fn has_sessions(&self) -> bool {
@@ -70,6 +44,47 @@ impl Upstream {
 
     pub(crate) fn capabilities(&self) -> &ServerCapabilities {
         &self.client.server().capabilities
+    }
+}
+
+/// The capabilities that were last declared for a caller: consecutive calls are often of callers with the same, each in a
+/// session of its own. What is the same is not written again, either.
+#[derive(Default)]
+struct Lent(std::sync::Mutex<Option<LastLent>>);
+
+struct LastLent {
+    caller: ClientCapabilities,
+    lends: Lends,
+    capabilities: Arc<ClientCapabilities>,
+}
+
+impl Lent {
+    fn declared(
+        &self,
+        caller: &ClientCapabilities,
+        lends: Lends,
+        server: &ServerCapabilities,
+    ) -> Arc<ClientCapabilities> {
+        let mut last = lock(&self.0);
+        if let Some(last) = &*last
+            && last.lends == lends
+            && last.caller == *caller
+        {
+            return last.capabilities.clone();
+        }
+        let mut capabilities = caller.clone();
+        // Task-augmented requests of the server cannot be forwarded.
+        capabilities.tasks = None;
+        // Only extensions that the server has, too, and only where both sides declare them with each request.
+        let theirs = capabilities.extensions.take();
+        capabilities.extensions = match lends {
+            Lends::Nothing => None,
+            Lends::Extensions => common(theirs.as_ref(), server),
+            Lends::Tasks => Some(Map::from_iter([(TASKS_EXTENSION, RawJson::empty_object())])),
+        };
+        let capabilities = Arc::new(capabilities);
+        *last = Some(LastLent { caller: caller.clone(), lends, capabilities: capabilities.clone() });
+        capabilities
     }
 }
 
@@ -108,6 +123,31 @@ impl Dialer {
             .log_level(LoggingLevel::Debug);
         let mut target = self.target.lock().await;
         let client = client.connect(&mut *target).await?;
-        Ok(Arc::new(Upstream { client, asking, lent: std::sync::Mutex::default(), retired: Notify::new() }))
+        Ok(Arc::new(Upstream { client, asking, lent: Lent::default(), retired: Notify::new() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use couplet_types::from_json;
+
+    use super::*;
+
+    #[test]
+    fn callers_with_the_same_capabilities_share_what_is_declared() {
+        let server: ServerCapabilities = from_json(r#"{"extensions":{"com.example/b":{}}}"#).unwrap();
+        let text = r#"{"elicitation":{},"tasks":{},"extensions":{"com.example/a":{},"com.example/b":{}}}"#;
+        let caller: ClientCapabilities = from_json(text).unwrap();
+        let lent = Lent::default();
+        let first = lent.declared(&caller, Lends::Extensions, &server);
+        assert!(first.elicitation.is_some() && first.tasks.is_none());
+        assert_eq!(first.extensions.iter().flat_map(Map::keys).collect::<Vec<_>>(), ["com.example/b"]);
+        assert!(Arc::ptr_eq(&first, &lent.declared(&caller.clone(), Lends::Extensions, &server)), "of another session");
+        let without = lent.declared(&caller, Lends::Nothing, &server);
+        assert!(without.extensions.is_none() && without.elicitation.is_some());
+        assert_eq!(lent.declared(&ClientCapabilities::new(), Lends::Extensions, &server).elicitation, None);
+        assert_eq!(*lent.declared(&caller, Lends::Extensions, &server), *first);
+        let tasks = lent.declared(&caller, Lends::Tasks, &server);
+        assert_eq!(tasks.extensions.iter().flat_map(Map::keys).collect::<Vec<_>>(), [TASKS_EXTENSION]);
     }
 }

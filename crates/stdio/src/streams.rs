@@ -11,7 +11,10 @@ use std::{
 use bytes::{Buf, Bytes, BytesMut};
 use couplet_core::{
     EncodedMessage,
-    message::line::{Line, Lines},
+    message::{
+        buffers,
+        line::{Line, Lines},
+    },
     pump::{MessageStream, Received},
 };
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -155,7 +158,7 @@ impl Input {
             }
             let buffer = self.lines.buffer();
             if buffer.capacity() - buffer.len() < Self::LEAST {
-                buffer.reserve(Self::CHUNK);
+                buffers::grow(buffer, Self::CHUNK);
             }
             // The future holds nothing between polls, so it can be made anew each time.
             let read = pin!(self.reader.read_buf(buffer));

@@ -1,8 +1,11 @@
 //! Newline-delimited framing with a size limit, in linear time.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
-use crate::message::oversized::{Oversized, Skimmer};
+use crate::message::{
+    buffers,
+    oversized::{Oversized, Skimmer},
+};
 
 /// One line of input.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub struct Lines {
 
 impl Lines {
     /// A line of this size takes its room along, so that the buffer does not stay as large as the largest line.
-    const LARGE: usize = 1 << 20;
+    const LARGE: usize = 64 << 10;
 
     /// Creates a splitter for lines of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
@@ -57,15 +60,14 @@ impl Lines {
                 self.skim();
                 return None;
             };
-            let line = self.buffer.split_to(self.searched + at + 1);
+            let end = self.searched + at + 1;
             self.searched = 0;
-            if line.len() >= Self::LARGE {
-                self.buffer = BytesMut::from(&self.buffer[..]);
-            }
             if let Some(mut skimmer) = self.skimmer.take() {
-                skimmer.feed(&line[..line.len() - 1]);
+                skimmer.feed(&self.buffer[..end - 1]);
+                self.buffer.advance(end);
                 return Some(Line::TooLong(skimmer.finish()));
             }
+            let line = self.cut(end);
             if let Some(line) = self.whole(line) {
                 return Some(line);
             }
@@ -81,12 +83,34 @@ impl Lines {
                 skimmer.feed(&rest);
                 Some(Line::TooLong(skimmer.finish()))
             }
-            None => self.whole(rest),
+            None => self.whole(buffers::freeze(rest)),
         }
     }
 
-    fn whole(&self, line: BytesMut) -> Option<Line> {
-        let line = line.freeze();
+    /// Takes a line out of the buffer.
+    fn cut(&mut self, end: usize) -> Bytes {
+        if end < Self::LARGE {
+            return self.buffer.split_to(end).freeze();
+        }
+        // A large line has a buffer of its own, which is reused after it: the smaller part is copied, but the line does not
+        // keep a buffer that is far too large for it.
+        let rest = self.buffer.len() - end;
+        if rest <= end && self.buffer.capacity() <= buffers::SPACIOUS * end {
+            let rest = BytesMut::from(&self.buffer[end..]);
+            let mut line = std::mem::replace(&mut self.buffer, rest);
+            line.truncate(end);
+            return buffers::freeze(line);
+        }
+        let mut line = buffers::with_room(end);
+        line.extend_from_slice(&self.buffer[..end]);
+        self.buffer.advance(end);
+        if self.buffer.is_empty() {
+            drop(buffers::freeze(std::mem::take(&mut self.buffer)));
+        }
+        buffers::freeze(line)
+    }
+
+    fn whole(&self, line: Bytes) -> Option<Line> {
         let text = line.trim_ascii();
         match text.len() {
             0 => None,
@@ -155,6 +179,33 @@ mod tests {
         lines.buffer().reserve(64 << 10);
         assert!(lines.buffer().capacity() <= 256 << 10, "{}", lines.buffer().capacity());
         assert_eq!(lines.next(), Some(Line::Message("[2]".into())));
+    }
+
+    #[test]
+    fn a_large_line_is_copied_only_out_of_a_buffer_that_is_far_too_large() {
+        for (line, rest, room, is_copied) in [
+            (1 << 20, 0, 2 << 20, false),
+            (1 << 20, 1 << 19, 4 << 20, false),
+            (1 << 20, 0, 5 << 20, true),
+            (1 << 20, 1 << 21, 4 << 20, true),
+            (Lines::LARGE, 10, 4 * Lines::LARGE, false),
+        ] {
+            let mut lines = Lines::new(8 << 20);
+            *lines.buffer() = BytesMut::with_capacity(room);
+            lines.buffer().extend_from_slice(&vec![b'x'; line]);
+            lines.buffer().extend_from_slice(b"\n");
+            lines.buffer().extend_from_slice(&vec![b'y'; rest]);
+            let place = lines.buffer().as_ptr();
+            let Some(Line::Message(text)) = lines.next() else { panic!("there is a line") };
+            assert_eq!((text.len(), text.as_ptr() != place), (line, is_copied), "{line} {rest} {room}");
+            assert!(text.iter().all(|byte| *byte == b'x'));
+            assert_eq!(lines.next(), None);
+            lines.buffer().extend_from_slice(b"\n[]\n");
+            let expected = (rest > 0).then(|| "y".repeat(rest)).into_iter().chain(["[]".to_owned()]);
+            for expected in expected {
+                assert_eq!(lines.next(), Some(Line::Message(expected.into())));
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! | `oversized` | what can be learned of a message above the size limit |
 //! | `visible` | untrusted text for people |
 
-pub(crate) mod buffers;
+pub mod buffers;
 pub(crate) mod escape;
 pub mod line;
 pub(crate) mod oversized;

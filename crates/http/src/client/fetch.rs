@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use couplet_core::{BoxFuture, Error, ErrorKind};
+use couplet_core::{BoxFuture, Error, ErrorKind, message::buffers};
 use futures_core::Stream;
 use http::{Request, Response};
 
@@ -191,12 +191,15 @@ impl Body {
                 continue;
             }
             if !first.is_empty() {
-                all.reserve(length.max(expected.min(limit)));
+                all = buffers::with_room(length.max(expected.min(limit)));
                 all.extend_from_slice(&std::mem::take(&mut first));
+            }
+            if all.capacity() - all.len() < piece.len() {
+                buffers::grow(&mut all, piece.len());
             }
             all.extend_from_slice(&piece);
         }
-        Ok(if all.is_empty() { first } else { all.freeze() })
+        Ok(if all.is_empty() { first } else { buffers::freeze(all) })
     }
 }
 

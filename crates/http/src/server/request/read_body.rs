@@ -3,6 +3,7 @@
 use std::{future::poll_fn, pin::pin};
 
 use bytes::{Buf, Bytes, BytesMut};
+use couplet_core::message::buffers;
 use http::{HeaderMap, StatusCode, header};
 use http_body::Body;
 
@@ -52,7 +53,7 @@ pub(crate) async fn read<B: Body>(
                 (None, Some(begin)) => {
                     // What was announced and does not come is not written to, so it costs nothing.
                     let room = usize::try_from(announced).unwrap_or(limits.body).max(2 * (begin.len() + piece.len()));
-                    let mut joined = BytesMut::with_capacity(room);
+                    let mut joined = buffers::with_room(room);
                     joined.extend_from_slice(begin);
                     joined.extend_from_slice(&piece);
                     all = Some(joined);
@@ -63,7 +64,7 @@ pub(crate) async fn read<B: Body>(
         if size > limits.body {
             return Err(too_large());
         }
-        Ok(all.map(BytesMut::freeze).or(first).unwrap_or_default())
+        Ok(all.map(buffers::freeze).or(first).unwrap_or_default())
     };
     match within(limits.body_time, pin!(read)).await {
         Some(body) => body,
