@@ -224,6 +224,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// // A tool `weather_today`, and a resource `sky://weather/now`.
     /// let city: Server = Server::new("city", "1.0.0").mount("weather", weather);
     /// ```
+    #[doc = include_str!("docs/mount.md")]
     ///
     /// # Panics
     /// If the prefix is empty, has a character that a name cannot have, or is ambiguous beside another prefix.
