@@ -91,7 +91,7 @@ impl Stage<'_> {
         self.listed()?;
         let is_true = match lack.proof {
             Proof::NoCapability(pointer) => self.has_no(pointer)?,
-            Proof::NoCapabilityIn(revision, pointer) => {
+            Proof::AbsentIn(revision, pointer) => {
                 self.revision(revision)?;
                 self.has_no(pointer)?
             }

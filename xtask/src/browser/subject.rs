@@ -52,7 +52,7 @@ pub(super) enum Proof {
     /// The revision is not supported.
     NoRevision(&'static str),
     /// The capabilities have nothing at this JSON pointer in this revision.
-    NoCapabilityIn(&'static str, &'static str),
+    AbsentIn(&'static str, &'static str),
 }
 
 /// A tool with its arguments as JSON, and a part of its result.
@@ -288,7 +288,7 @@ pub(super) static FASTMCP: Subject = Subject {
     }),
     session_task: Offer::Lacks(Lack {
         why: "FastMCP has the tasks of 2026-07-28 only",
-        proof: Proof::NoCapabilityIn("2025-11-25", "/tasks"),
+        proof: Proof::AbsentIn("2025-11-25", "/tasks"),
     }),
     view: Offer::Has(View {
         call: call("card", r#"{"name":"Grace"}"#, "The card of Grace"),
