@@ -58,7 +58,7 @@ struct Stored {
     prompts: Vec<Prompt>,
 }
 
-/// Stores tools, which a command has just received. Completion is a convenience: a failure is none of the command.
+/// Stores tools, which a command has just received. A failure is ignored: completion is a convenience.
 pub(crate) fn remember_tools(target: &Target, tools: &[Tool]) {
     remember(target, |stored| stored.tools = slim_tools(tools));
 }
@@ -126,8 +126,8 @@ pub(super) fn values(
     asked.unwrap_or_default()
 }
 
-/// Whether requests at the press of a key surprise nobody: to this machine, or to a URL that was used before. Headers
-/// of a configuration may be secrets, and are left to commands.
+/// Whether a user expects requests at the press of a key: to this machine, or to a URL that was used before. Headers of
+/// a configuration may be secrets, and are left to commands.
 fn may_ask(target: &Target, is_known: bool) -> bool {
     match &target.place {
         Place::Url { url, headers, .. } => headers.is_empty() && (is_known || is_loopback(url)),

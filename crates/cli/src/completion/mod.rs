@@ -2,7 +2,7 @@
 //!
 //! * `position` finds the argument that is being typed, from clap's description of the program.
 //! * `values` has its candidates; for tools, prompts and resources they come from `lists`.
-//! * `lists` stores what servers offered last, and asks one again where that can surprise nobody.
+//! * `lists` stores what servers offered last, and requests it anew where a user expects that.
 //! * `offered` and `line` are shared with `couplet repl`.
 //!
 //! Invariants: nothing is started, nothing is asked at the terminal, and a failure is no candidates.

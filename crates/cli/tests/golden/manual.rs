@@ -32,7 +32,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("help", &["help questions", "help question"]),
 ];
 
-/// The port of the demo when nobody chooses another.
+/// The default address of the demo.
 const USUAL: &str = "http://127.0.0.1:7878/mcp";
 
 fn pages() -> std::path::PathBuf {

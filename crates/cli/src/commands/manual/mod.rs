@@ -58,8 +58,8 @@ fn name(command: &Command) -> &str {
     command.get_bin_name().unwrap_or_else(|| command.get_name())
 }
 
-/// The usage line, without the word "Usage".
+/// The lines of the usage, without the word "Usage" and the space in its place.
 fn usage(command: &Command) -> String {
     let usage = command.clone().render_usage().to_string();
-    usage.trim_start_matches("Usage:").trim().to_owned()
+    usage.trim_start_matches("Usage:").lines().map(str::trim).collect::<Vec<_>>().join("\n")
 }
