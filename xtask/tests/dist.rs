@@ -45,7 +45,7 @@ fn built() -> Option<PathBuf> {
 
 /// A copy without debug information, which is most of a debug build; the program itself where `strip` is missing.
 fn stripped(binary: PathBuf) -> PathBuf {
-    let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join(binary.file_name().unwrap());
+    let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("couplet-stripped");
     let strip = Command::new("strip").arg("-o").arg(&copy).arg(&binary).status();
     if strip.is_ok_and(|status| status.success()) { copy } else { binary }
 }
