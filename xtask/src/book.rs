@@ -1,26 +1,88 @@
-//! `cargo xtask book`: the guide as a book, from the files that are the module `couplet::guide`.
+//! `cargo xtask book`: the guide and the manual as a book, from the files that are the module `couplet::guide` and from
+//! `docs/manual`.
 //!
 //! A chapter is Markdown with reference links, whose targets are in one file, as paths of items. Here each of them becomes
 //! the address of a page, the fences of programs get the name of the language, and a table of contents is added.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use crate::{
     Failure,
-    workspace::{self, capture, command, root, show},
+    workspace::{self, capture, command, root},
 };
 
 const MODULE: &str = "crates/couplet/src/guide.rs";
 const CHAPTERS: &str = "crates/couplet/src/guide";
+const MANUAL: &str = "docs/manual";
 const SETTINGS: &str = "[book]\ntitle = \"Couplet\"\nlanguage = \"en\"\nsrc = \"src\"\n";
 
 pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
     let folder = write()?;
-    if capture(command("mdbook").arg("--version")).is_err() {
-        println!("the sources of the book are in {}; `mdbook` is not installed", folder.display());
-        return Ok(());
+    let own = workspace::target()?.join("tools/bin/mdbook").to_string_lossy().into_owned();
+    let installed = [own.as_str(), "mdbook"].into_iter().find(|name| capture(command(name).arg("--version")).is_ok());
+    match installed {
+        Some(mdbook) => build(command(mdbook), &folder),
+        None => {
+            let how = "`cargo xtask full book` installs mdBook and builds it";
+            println!("the sources of the book are in {}; {how}", folder.display());
+            Ok(())
+        }
     }
-    show(command("mdbook").arg("build").arg(&folder))
+}
+
+/// Builds the book. A warning or a link that leads nowhere is a failure.
+pub(crate) fn build(mut mdbook: Command, folder: &Path) -> Result<(), Failure> {
+    let output = mdbook.arg("build").arg(folder).output().map_err(|e| format!("`mdbook` did not start: {e}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() || said.contains("WARN") {
+        return Err(format!("`mdbook build`: {}\n{said}", output.status));
+    }
+    let pages = folder.join("book");
+    let broken = broken_links(&pages)?;
+    if !broken.is_empty() {
+        return Err(format!("links lead nowhere:\n{}", broken.join("\n")));
+    }
+    println!("the book is {}", pages.join("index.html").display());
+    Ok(())
+}
+
+/// The links between pages whose file or heading is missing. Links of other sites are not followed.
+fn broken_links(pages: &Path) -> Result<Vec<String>, Failure> {
+    let read = |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
+    let mut broken = Vec::new();
+    for path in html(pages)? {
+        let text = read(&path)?;
+        for link in text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            if link.contains(':') || link.is_empty() {
+                continue;
+            }
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let file = if file.is_empty() { path.clone() } else { path.with_file_name("").join(file) };
+            let is_there = file.exists() && (heading.is_empty() || read(&file)?.contains(&format!("id=\"{heading}\"")));
+            if !is_there {
+                broken.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    Ok(broken)
+}
+
+/// The pages below a folder. The page with all chapters repeats the others, for a printer.
+fn html(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            pages.extend(html(&path)?);
+        } else if path.extension().is_some_and(|e| e == "html") && !path.ends_with("print.html") {
+            pages.push(path);
+        }
+    }
+    Ok(pages)
 }
 
 /// Writes the sources of the book, and returns its folder.
@@ -32,9 +94,11 @@ pub(crate) fn write() -> Result<PathBuf, Failure> {
     let folder = workspace::target()?.join("book");
     let pages = folder.join("src");
     let write = |path: PathBuf, text: String| fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()));
-    fs::create_dir_all(&pages).map_err(|e| format!("{}: {e}", pages.display()))?;
+    // A page that is no longer there must not stay.
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(pages.join("manual")).map_err(|e| format!("{}: {e}", pages.display()))?;
 
-    let mut contents = "# Summary\n\n[Introduction](index.md)\n\n".to_owned();
+    let mut contents = "# Summary\n\n[Introduction](index.md)\n\n# The guide\n\n".to_owned();
     let index = format!("# Couplet\n\n{}", read(&format!("{CHAPTERS}/index.md"))?);
     write(pages.join("index.md"), page(&index, &links))?;
     for name in &names {
@@ -43,10 +107,29 @@ pub(crate) fn write() -> Result<PathBuf, Failure> {
         contents += &format!("- [{title}]({name}.md)\n");
         write(pages.join(format!("{name}.md")), page(&text, &links))?;
     }
+    contents += "\n# The command\n\n";
+    for (name, title, text) in manual()? {
+        contents += &format!("- [{title}](manual/{name})\n");
+        write(pages.join("manual").join(name), text)?;
+    }
     write(pages.join("SUMMARY.md"), contents)?;
     write(folder.join("book.toml"), SETTINGS.to_owned())?;
     println!("{} chapters in {}", names.len(), pages.display());
     Ok(folder)
+}
+
+/// The pages of the manual: files, titles, texts. The list of commands is first.
+fn manual() -> Result<Vec<(String, String, String)>, Failure> {
+    let folder = root().join(MANUAL);
+    let files = fs::read_dir(&folder).map_err(|e| format!("{MANUAL}: {e}"))?.flatten();
+    let mut names: Vec<_> = files.filter_map(|file| file.file_name().into_string().ok()).collect();
+    names.sort_by_key(|name| (name != "README.md", name.clone()));
+    let page = |name: String| {
+        let text = fs::read_to_string(folder.join(&name)).map_err(|e| format!("{MANUAL}/{name}: {e}"))?;
+        let title = title(&text).ok_or_else(|| format!("{MANUAL}/{name} does not begin with a title"))?.to_owned();
+        Ok((name, title, text))
+    };
+    names.into_iter().map(page).collect()
 }
 
 /// The names of the chapters, in order, as the module declares them: `tools: "tools.md",`.
@@ -128,6 +211,20 @@ mod tests {
         let expected = "# A\n\n```rust\nlet a = 1;\n```\n\n```rust,no_run\n```\n\n```text\n```\n\nX";
         assert_eq!(page(text, "X"), expected);
         assert_eq!(title(text), Some("A"));
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_are_found() {
+        let folder = std::env::temp_dir().join(format!("couplet-book-{}", std::process::id()));
+        fs::create_dir_all(folder.join("manual")).unwrap();
+        let index = "<h1 id=\"a\"></h1><a href=\"manual/b.html#c\"><a href=\"https://example.com/\"><a href=\"#a\">";
+        fs::write(folder.join("index.html"), index).unwrap();
+        let page = "<h1 id=\"c\"></h1><a href=\"../index.html#a\"><a href=\"none.html\"><a href=\"#none\">";
+        fs::write(folder.join("manual/b.html"), page).unwrap();
+        let broken = broken_links(&folder).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let links: Vec<_> = broken.iter().filter_map(|line| line.rsplit(' ').next()).collect();
+        assert_eq!(links, ["none.html", "#none"]);
     }
 
     /// Every chapter of the workspace is a page, and every file is a chapter.

@@ -66,7 +66,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "book",
         usage: "book",
-        what: "the guide as a book in target/book, built where mdbook is installed",
+        what: "the guide and the manual as a book in target/book, built where mdbook is installed",
         run: book::run,
     },
     Command {

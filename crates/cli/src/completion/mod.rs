@@ -20,6 +20,9 @@ pub(crate) use bash::replacements;
 
 use crate::{command::Cli, output::text};
 
+/// The width of descriptions.
+const ABOUT: usize = 60;
+
 /// A word that could be typed, and a description of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
@@ -57,7 +60,7 @@ pub(crate) fn complete(words: &[String]) -> Candidates {
     let typed = words.last().map_or("", String::as_str);
     found.words.retain(|word| word.value.starts_with(typed) && is_plain(&word.value));
     for word in &mut found.words {
-        word.about = text::line(&word.about).replace('\t', " ");
+        word.about = text::cut(&text::line(&word.about).replace('\t', " "), ABOUT).into_owned();
     }
     found
 }

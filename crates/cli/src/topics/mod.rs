@@ -23,7 +23,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     },
     Topic { name: "revisions", about: "Revisions of the protocol", text: Some(include_str!("revisions.txt")) },
     Topic { name: "network", about: "Certificates, proxies, headers, limits", text: Some(include_str!("network.txt")) },
-    Topic { name: "login", about: "Servers that require OAuth", text: Some(include_str!("login.txt")) },
+    Topic { name: "oauth", about: "Servers that require a login", text: Some(include_str!("oauth.txt")) },
     Topic { name: "configuration", about: "Files of hosts", text: Some(include_str!("configuration.txt")) },
     Topic { name: "environment", about: "Variables and files", text: Some(include_str!("environment.txt")) },
     Topic { name: "exit-codes", about: "Exit codes, and errors as JSON", text: None },

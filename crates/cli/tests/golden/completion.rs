@@ -94,19 +94,16 @@ fn type_in(shell: &str, args: &[&str], setup: &str) {
     terminal.wait_for("ready");
     for (typed, becomes) in home.cases() {
         terminal.press("clear\r");
-        // A word that is unique on the screen ends the old line.
+        terminal.wait_until("the screen is not cleared", |screen| !screen.contains("couplet"));
         terminal.press(&typed);
+        terminal.wait_until("what is typed is not there", |screen| screen.contains(&typed));
         terminal.press("\t");
-        terminal.wait_for_joined(&becomes);
+        terminal.wait_until(&becomes, |screen| screen.contains(&becomes));
         terminal.press("\u{15}");
     }
-    // A command that was never used is not started; Tab leaves the line as it is.
-    terminal.press("couplet call weather-station for\t");
-    terminal.press("; echo do''ne\r");
-    terminal.wait_for("done");
-    home.assert_nothing_was_started();
     terminal.press("exit\r");
     terminal.end();
+    home.assert_nothing_was_started();
 }
 
 #[test]
@@ -144,4 +141,41 @@ fn in_fish() {
     }
     assert_eq!(complete("couplet call weather-station for"), "");
     home.assert_nothing_was_started();
+}
+
+/// A command is never started, but what is known of it is used.
+#[test]
+fn commands_are_not_started() {
+    let home = Home::new("not-started");
+    let complete = |words: &[&str]| {
+        let mut command = couplet();
+        command.args(["__complete", "zsh", "--"]).args(words).envs(home.variables()).current_dir(home.folder.path());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(complete(&["call", "weather-station", ""]), "words\n");
+    assert_eq!(complete(&["call", "sh -c 'touch started'", ""]), "words\n");
+    home.assert_nothing_was_started();
+    let shop = shop();
+    assert_eq!(complete(&["call", &shop, "forec"]), "words\n");
+    home.list(&shop);
+    assert_eq!(complete(&["call", &shop, "forec"]), "words\nforecast\tThe weather of the coming days.\n");
+    assert_eq!(complete(&["call", "--cwd", "/", &shop, "forec"]), "words\n", "the same command elsewhere is another");
+}
+
+/// A name with control characters is not offered: a terminal would obey them.
+#[test]
+fn names_from_servers_are_plain_text() {
+    let home = Home::new("plain");
+    let shop = shop();
+    home.list(&shop);
+    let lists = fs::read_dir(home.folder.file(".state/couplet/lists")).unwrap();
+    let file = lists.map(|file| file.unwrap().path()).next().unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    let nasty = text.replace("\"name\":\"forecast\"", "\"name\":\"fore\\u001b[2Jcast\"");
+    assert_ne!(text, nasty, "the list has the tool");
+    fs::write(&file, nasty).unwrap();
+    let mut command = couplet();
+    command.args(["__complete", "zsh", "--", "call", &shop, "fore"]).envs(home.variables());
+    let output = command.current_dir(home.folder.path()).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "words\n");
 }

@@ -15,7 +15,7 @@ const SHOWN: &[(&str, &[&str])] = &[
         &[
             "call URL get-sum a=2 b=3",
             "call URL sqlite_query sql='SELECT planet, moon FROM largest_moons' limit=2",
-            "call URL get-structured-content location=Chicago --json",
+            "call URL get-sum a=2 b=3 --json --revision 2025-11-25",
             "call URL get-sum a=two b=3",
             "call URL get-sun",
         ],

@@ -96,14 +96,14 @@ impl Terminal {
         }
     }
 
-    /// Waits until the screen has a text, which may go on in the next row.
+    /// Waits until all rows together are as they should be: a text may go on in the next row.
     #[track_caller]
-    pub(crate) fn wait_for_joined(&mut self, text: &str) {
+    pub(crate) fn wait_until(&mut self, what: &str, is_right: impl Fn(&str) -> bool) {
         let deadline = Instant::now() + TIMEOUT;
-        while !self.screen.screen().rows(0, COLUMNS).collect::<String>().contains(text) {
+        while !is_right(&self.screen.screen().rows(0, COLUMNS).collect::<String>()) {
             match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(bytes) => self.screen.process(&bytes),
-                Err(_) => panic!("`{text}` is not there:\n{}", self.text()),
+                Err(_) => panic!("{what}:\n{}", self.text()),
             }
         }
     }
