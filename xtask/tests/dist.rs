@@ -10,20 +10,19 @@ use std::{
 const KINDS: [&str; 4] = ["archive", "Debian package", "npm packages", "wheel with pip"];
 
 #[test]
-fn packages_are_reproducible_install_and_run() {
+fn packages_install_and_run() {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("distribution");
     let mut dist = Command::new(env!("CARGO_BIN_EXE_xtask"));
     dist.args(["dist", "--quick", "--try", "--out"]).arg(&out);
     // The tests of the command have built it; without them, it is built now.
     match built() {
-        Some(binary) => dist.arg("--binary").arg(binary),
+        Some(binary) => dist.arg("--binary").arg(stripped(binary)),
         None => dist.args(["--profile", "dev"]),
     };
     let output = dist.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     let has = |start: &str, end: &str| said.lines().any(|line| line.starts_with(start) && line.ends_with(end));
-    assert!(has("packed twice", "the same bytes"), "{said}");
     assert!(has("archive: unpacked", "called a tool"), "{said}");
     for kind in KINDS {
         assert!(has(kind, "called a tool") || has(&format!("not run: try of the {kind}"), ""), "{kind}: {said}");
@@ -42,4 +41,11 @@ fn packages_are_reproducible_install_and_run() {
 fn built() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?;
     Some(folder.join("debug").join(format!("couplet{}", std::env::consts::EXE_SUFFIX))).filter(|file| file.is_file())
+}
+
+/// A copy without debug information, which is most of a debug build; the program itself where `strip` is missing.
+fn stripped(binary: PathBuf) -> PathBuf {
+    let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("couplet-stripped");
+    let strip = Command::new("strip").arg("-o").arg(&copy).arg(&binary).status();
+    if strip.is_ok_and(|status| status.success()) { copy } else { binary }
 }

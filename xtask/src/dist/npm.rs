@@ -19,10 +19,10 @@ const README: &str = "packaging/npm/README.md";
 
 /// The names of the packages, and their bytes: that of this platform, and the one that finds it.
 pub(super) fn pack(product: &Product) -> Result<[(String, Vec<u8>); 2], Failure> {
-    let mut own = licenses(product);
+    let mut own = licenses(product, "LICENSE");
     own.add("package.json", pretty(&of_platform(product)));
     own.add_program(format!("bin/{}", product.platform.program()), product.program.as_slice());
-    let mut starter = licenses(product);
+    let mut starter = licenses(product, "LICENSE-");
     starter.add("package.json", pretty(&of_starter(product)));
     starter.add("README.md", read(README)?);
     starter.add_program("bin/couplet.js", read(STARTER)?);
@@ -65,10 +65,11 @@ fn common(product: &Product) -> Value {
     })
 }
 
-/// The licenses, which each package has to have.
-fn licenses(product: &Product) -> Files {
+/// The licenses, which each package has to have: those whose names begin so. The package without the program needs only
+/// our own, and is the same on every platform.
+fn licenses(product: &Product, start: &str) -> Files {
     let mut files = Files::default();
-    for (name, text) in product.texts.iter().filter(|(name, _)| name.contains("LICENSE")) {
+    for (name, text) in product.texts.iter().filter(|(name, _)| name.starts_with(start)) {
         files.add(name, text.bytes.as_slice());
     }
     files

@@ -30,6 +30,8 @@ enum Tried {
     NotRun(String),
 }
 
+type Try = fn(&Attempt<'_>) -> Result<Tried, Failure>;
+
 /// What the tries of all packages share.
 struct Attempt<'a> {
     product: &'a Product,
@@ -54,7 +56,7 @@ pub(super) fn all(product: &Product, packages: &Path, folder: &Path, outcome: &m
     let (_server, port) = group::serve(demo, &folder.join("server.log"))?;
     let url = format!("http://127.0.0.1:{port}/mcp");
     let attempt = Attempt { product, packages, folder: folder.to_owned(), program, url };
-    let kinds: [(&str, fn(&Attempt<'_>) -> Result<Tried, Failure>); 5] = [
+    let kinds: [(&str, Try); 5] = [
         ("archive", archive::run),
         ("Debian package", deb::run),
         ("npm packages", npm::run),
