@@ -9,6 +9,7 @@
 //!   (`architecture.rs`).
 //! * Links of documents lead somewhere (`links.rs`), and the chapter on troubleshooting has each error text
 //!   (`troubleshooting.rs`).
+//! * The crates that users read most are documented well enough (`share.rs`).
 //! * Doc comments use the words of the glossary (`words.rs`), and a crate has no two types of one name (`names.rs`).
 //!
 //! What is allowed in spite of a rule stands in `allow.rs`, and must still be needed.
@@ -24,6 +25,7 @@ mod links;
 mod manifest;
 mod names;
 mod security;
+mod share;
 mod troubleshooting;
 mod words;
 
@@ -111,6 +113,7 @@ fn in_files(allowed: &mut Allowed) -> Vec<Finding> {
     findings.extend(architecture::check(&texts));
     findings.extend(names::check(&texts));
     findings.extend(words::check(&texts));
+    findings.extend(share::check(&texts));
     findings.extend(links::check(&texts, |path| root.join(path).exists()));
     let programs = sources.iter().filter(|(file, ..)| !test_files.contains(*file));
     findings.extend(troubleshooting::check(&texts, programs.map(|(file, _, source)| (*file, source))));
