@@ -284,7 +284,7 @@ impl Ctx {
     ///     Ok(match ctx.elicit::<Order>("order", "What may it be?").await? {
     ///         Answer::Accepted(order) => format!("{} ordered", order.count),
     ///         Answer::Declined => "the user does not want to order".to_owned(),
-    ///         Answer::Cancelled => "the user closed the form: ask again later".to_owned(),
+    ///         Answer::Cancelled => "the user closed the form".to_owned(),
     ///     })
     /// }
     ///
