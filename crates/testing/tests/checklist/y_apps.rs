@@ -72,7 +72,7 @@ async fn line_447_views_are_resources_that_exist() {
             || with("ui://a", Apps::new().view(View::new("ui://a", PAGE).csp(Csp::new().connect(["*"])))).build(),
             "`*` in its",
         ),
-        (|| with("ui://a", Apps::new()).resource(listed(json!({ "csp": [] }))).build(), "`_meta.ui` is invalid"),
+        (|| with("ui://a", Apps::new()).resource(by_hand(json!({ "csp": [] }))).build(), "`_meta.ui` is invalid"),
         (|| with("ui://a", Apps::new().view(View::new("https://a", PAGE))).build(), "must begin with `ui://`"),
         (
             || with("ui://a", Apps::new().view(View::new("ui://a", "Hello"))).build(),
@@ -91,7 +91,7 @@ async fn line_447_views_are_resources_that_exist() {
 }
 
 /// A view that is listed by hand.
-fn listed(ui: Value) -> impl IntoResource<()> {
+fn by_hand(ui: Value) -> impl IntoResource<()> {
     resource("ui://a", || PAGE).mime_type(MIME_TYPE).meta(Meta::new().with("ui", ui))
 }
 
