@@ -114,7 +114,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "openapi",
-        usage: "openapi [--debug | compare [--write]]",
+        usage: "openapi [--debug | compare [NAME..] [--write]]",
         what: "real OpenAPI documents of npm packages as tools: no lint error, and fast enough; a foreign client of them; compare: beside other programs",
         run: openapi::run,
     },

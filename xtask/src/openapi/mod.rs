@@ -27,9 +27,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => check(Profile::Release).map(drop),
         ["--debug"] => check(Profile::Debug).map(drop),
-        ["compare"] => compare::run(false),
-        ["compare", "--write"] => compare::run(true),
-        _ => Err("usage: cargo xtask openapi [--debug | compare [--write]]".to_owned()),
+        ["compare", ref options @ ..] => compare::run(options),
+        _ => Err("usage: cargo xtask openapi [--debug | compare [NAME..] [--write]]".to_owned()),
     }
 }
 

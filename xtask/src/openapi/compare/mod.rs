@@ -42,27 +42,24 @@ struct Row {
     invalid: Result<usize, Failure>,
 }
 
-/// Compares, and prints the table; `--write` also writes it into `docs/openapi.md`.
-pub(super) fn run(write: bool) -> Result<(), Failure> {
+/// Compares, and prints the table; `--write` also writes it into `docs/openapi.md`. Names select programs.
+pub(super) fn run(options: &[&str]) -> Result<(), Failure> {
+    let (flags, names): (Vec<&str>, Vec<&str>) = options.iter().partition(|option| option.starts_with('-'));
+    let write = match flags[..] {
+        [] => false,
+        ["--write"] => true,
+        _ => return Err("the only option is `--write`".to_owned()),
+    };
     let folder = documents::fetch()?.map_err(|why| format!("the documents cannot be had: {why}"))?;
     workspace::cargo(["build", "--release", "--package", "couplet-cli"])?;
     let couplet = workspace::target()?.join("release/couplet");
     let python = bench::fastmcp()?;
-    let peers = [
-        Peer {
-            name: "couplet".to_owned(),
-            start: vec![text(&couplet), "openapi".to_owned()],
-            more: vec!["--base-url".to_owned(), BASE_URL.to_owned()],
-            original: true,
-        },
-        Peer {
-            name: bench::fastmcp_version(),
-            start: vec![text(&python), text(&root().join("interop/openapi/peers/serve_fastmcp.py"))],
-            more: Vec::new(),
-            original: false,
-        },
-        Peer { name: rmcp_version()?, start: vec![text(&rmcp()?)], more: Vec::new(), original: false },
-    ];
+    let wanted = |name: &&(&str, Make)| names.is_empty() || names.contains(&name.0);
+    let peers = PEERS.iter().filter(wanted).map(|(_, make)| make(&couplet, &python));
+    let peers = peers.collect::<Result<Vec<Peer>, Failure>>()?;
+    if peers.is_empty() {
+        return Err(format!("there is no such program; there are {}", PEERS.map(|(name, _)| name).join(", ")));
+    }
     let mut found = Vec::new();
     for input in inputs::all(&folder, &python)? {
         let rows: Vec<Row> = peers.iter().map(|peer| peer.row(&input, &couplet)).collect();
@@ -73,6 +70,24 @@ pub(super) fn run(write: bool) -> Result<(), Failure> {
     println!("\n{table}");
     if write { table::write(&table) } else { Ok(()) }
 }
+
+/// Builds or installs a program. The paths are those of our command and of the interpreter that has FastMCP.
+type Make = fn(&Path, &Path) -> Result<Peer, Failure>;
+
+const PEERS: [(&str, Make); 3] = [
+    ("couplet", |couplet, _| {
+        let more = vec!["--base-url".to_owned(), BASE_URL.to_owned()];
+        let start = vec![text(couplet), "openapi".to_owned()];
+        Ok(Peer { name: "couplet".to_owned(), start, more, original: true })
+    }),
+    ("fastmcp", |_, python| {
+        let start = vec![text(python), text(&root().join("interop/openapi/peers/serve_fastmcp.py"))];
+        Ok(Peer { name: bench::fastmcp_version(), start, more: Vec::new(), original: false })
+    }),
+    ("rmcp-openapi", |_, _| {
+        Ok(Peer { name: rmcp_version()?, start: vec![text(&rmcp()?)], more: Vec::new(), original: false })
+    }),
+];
 
 impl Peer {
     fn row(&self, input: &Input, couplet: &Path) -> Row {
