@@ -116,6 +116,7 @@ impl Open {
     }
 }
 
+/// What most calls do not do is boxed: the future of a call is moved several times before it runs, as large as it can get.
 #[derive(Clone, Copy)]
 pub(crate) struct Passing<'a> {
     pub(crate) pool: &'a Arc<Pool>,
@@ -171,12 +172,12 @@ impl Passing<'_> {
                 }
             };
             if is_passed_on(client, self.call) {
-                return self.pass_on(asks, state).await;
+                return Box::pin(self.pass_on(asks, state)).await;
             }
             extras.answers = Vec::new();
             keys = asks.iter().map(|(key, _)| format!("`{key}`")).collect::<Vec<_>>().join(", ");
             for (key, ask) in asks {
-                let answer = self.ask(&key, &ask).await.map_err(Error::from)?;
+                let answer = Box::pin(self.ask(&key, &ask)).await.map_err(Error::from)?;
                 extras.answers.push((key, answer));
             }
             extras.state = state;
@@ -275,7 +276,7 @@ impl Passing<'_> {
             return Ok(None);
         }
         let parked = &self.pool.parked;
-        let ticket: Option<String> = self.call.inputs.step("proxy", || async { parked.ticket() }).await?;
+        let ticket: Option<String> = Box::pin(self.call.inputs.step("proxy", || async { parked.ticket() })).await?;
         if ticket.as_ref().is_some_and(|ticket| !parked.has_issued(ticket)) {
             return Err(RpcError::internal(
                 "the call waits for this answer at another replica of the proxy, or at one that was restarted; call again \
@@ -294,9 +295,9 @@ impl Passing<'_> {
         let lead = self.pool.lead()?;
         let (upstream, lease) = match (lead.has_sessions(), self.may_be_asked()) {
             (false, _) => (lead, None),
-            (true, false) => (self.pool.shared(&self.owner()).await?, None),
+            (true, false) => (Box::pin(self.pool.shared(&self.owner())).await?, None),
             (true, true) => {
-                let lease = self.pool.lease(&self.owner(), can_be_asked(self.call)).await?;
+                let lease = Box::pin(self.pool.lease(&self.owner(), can_be_asked(self.call))).await?;
                 (lease.upstream.clone(), Some(lease))
             }
         };
@@ -312,12 +313,12 @@ impl Passing<'_> {
         let mut deadline = Deadline::new(self.pool.options.calls);
         loop {
             if open.question.is_some() {
-                open = self.answer(open, ticket).await?;
+                open = Box::pin(self.answer(open, ticket)).await?;
             }
             match deadline.wait(&self.call.method, open.next()).await? {
-                Received::Log(line) => self.log(line).await,
+                Received::Log(line) => Box::pin(self.log(line)).await,
                 Received::Notification(method, params) => {
-                    self.notify(open.upstream.client.revision(), &method, &params).await;
+                    Box::pin(self.notify(open.upstream.client.revision(), &method, &params)).await;
                 }
                 Received::Answer(answer) => return Ok((open, answer)),
                 Received::Question(question) => {

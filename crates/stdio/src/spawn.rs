@@ -240,6 +240,19 @@ impl Command {
     }
 }
 
+/// Lets a server write a large message in fewer turns. The system may refuse it: then there are more.
+#[cfg(target_os = "linux")]
+fn widen(output: &tokio::process::ChildStdout) {
+    /// Four times the usual. The system counts the pipes of a user: many servers must not use all that there is.
+    const ROOM: usize = 256 << 10;
+    if let Err(error) = rustix::pipe::fcntl_setpipe_size(output, ROOM) {
+        tracing::debug!(%error, "the pipe of a server stays as it is");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn widen(_: &tokio::process::ChildStdout) {}
+
 impl Connect for Command {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         Box::pin(async move {
@@ -247,6 +260,7 @@ impl Connect for Command {
             let mut child = self.spawn()?;
             let stdin = child.stdin.take().expect("it was asked to be a pipe");
             let stdout = child.stdout.take().expect("it was asked to be a pipe");
+            widen(&stdout);
             let stderr = Capture::new(child.stderr.take(), self.name.clone(), self.listener.clone(), self.tail.clone());
             let stream =
                 LineStream::new(Box::new(stdout), Box::new(stdin), limits.message).tapped(self.messages.clone());

@@ -48,7 +48,7 @@ impl AdmittedCall {
         let Some((sink, record)) = self.audit.as_ref().filter(|_| self.failed.load(Ordering::Acquire)) else {
             return true;
         };
-        let written = audit::write(&**sink, Record::clone(record)).await;
+        let written = Box::pin(audit::write(&**sink, Record::clone(record))).await;
         self.failed.store(written.is_err(), Ordering::Release);
         written.is_ok()
     }
@@ -61,7 +61,10 @@ impl AdmittedCall {
             if let Reply::Complete(done) = &reply {
                 record.bytes_out = Some(done.size() as u64);
             }
-            let written = audit::write(&*sink, *record).await;
+            let written = match sink.try_write(record) {
+                Ok(()) => Ok(()),
+                Err(record) => sink.write(record).await,
+            };
             self.failed.store(written.is_err(), Ordering::Release);
             if let Err(error) = written {
                 tracing::error!("{error}");
@@ -109,9 +112,9 @@ impl Flight<'_> {
             Decision::Ask if is_same => Ok(self.admitted(call, &verdict, Some("earlier round"))),
             Decision::Ask => {
                 let admitted = self.admitted(call, &verdict, None);
-                Err(admitted.ended(Call::invalid_state().into(), End::Refused).await)
+                Err(Box::pin(admitted.ended(Call::invalid_state().into(), End::Refused)).await)
             }
-            Decision::Deny => Err(self.denied(call, &verdict).await),
+            Decision::Deny => Err(Box::pin(self.denied(call, &verdict)).await),
         }
     }
 
@@ -120,7 +123,7 @@ impl Flight<'_> {
         let (verdict, flow) = self.verdict(call);
         match (verdict.decision, &self.rules().consent) {
             (Decision::Allow, _) => Ok(self.admitted(call, &verdict, None)),
-            (Decision::Deny, _) | (Decision::Ask, None) => Err(self.denied(call, &verdict).await),
+            (Decision::Deny, _) | (Decision::Ask, None) => Err(Box::pin(self.denied(call, &verdict)).await),
             // ViewLists, completions and tasks of what needs consent are open: the call itself is not.
             (Decision::Ask, Some(_)) if !self.goal.door.asks() => Ok(self.admitted(call, &verdict, None)),
             (Decision::Ask, Some(consent)) => {
@@ -128,9 +131,9 @@ impl Flight<'_> {
                 if let Some(grant) = self.rules().grants.covering(&question, unix_seconds()) {
                     return Ok(self.admitted(call, &verdict, Some(&format!("grant {grant}"))));
                 }
-                let answer = consent.ask(&question, call).await;
+                let answer = Box::pin(consent.ask(&question, call)).await;
                 if answer == Answer::Deny {
-                    return Err(self.declined(call, &verdict).await);
+                    return Err(Box::pin(self.declined(call, &verdict)).await);
                 }
                 if let Err(error) = self.rules().grants.add(&question, answer, None, unix_seconds()) {
                     tracing::warn!("the consent counts once only: {error}");

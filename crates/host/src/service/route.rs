@@ -33,7 +33,7 @@ impl View {
         };
         let snapshot = self.settled(|snapshot| snapshot.named(kind, &name).is_some()).await;
         let Some(entry) = snapshot.named(kind, &name) else {
-            return self.unknown(&snapshot, &call, kind, &name).await;
+            return Box::pin(self.unknown(&snapshot, &call, kind, &name)).await;
         };
         let door = if kind == Kind::Prompt { Door::Get } else { Door::Call };
         let item = &entry.value;
@@ -117,7 +117,7 @@ impl View {
         if has(&snapshot) {
             return snapshot;
         }
-        self.await_catalogs().await;
+        Box::pin(self.await_catalogs()).await;
         self.snapshot()
     }
 

@@ -72,7 +72,7 @@ impl Goal {
     }
 }
 
-/// A call on its way.
+/// A call on its way. What most calls do not do is boxed, because the future of a call is moved before it runs.
 pub(crate) struct Flight<'a> {
     pub(crate) view: &'a View,
     pub(crate) snapshot: &'a Arc<Snapshot>,
@@ -103,8 +103,8 @@ impl Flight<'_> {
             return error.into();
         }
         // The state was sealed after the call had been admitted, so a person is not asked again.
-        match self.check(&call, opened.is_same).await {
-            Ok(admitted) => self.send(call, admitted, true).await,
+        match Box::pin(self.check(&call, opened.is_same)).await {
+            Ok(admitted) => Box::pin(self.send(call, admitted, true)).await,
             Err(reply) => reply,
         }
     }
@@ -120,12 +120,12 @@ impl Flight<'_> {
     async fn send(&self, client: Call, admitted: AdmittedCall, in_round: bool) -> Reply {
         if !admitted.is_recorded().await {
             let error = RpcError::internal("the audit log cannot be written, so no call runs; see the log of the host");
-            return admitted.ended(error.into(), End::Refused).await;
+            return Box::pin(admitted.ended(error.into(), End::Refused)).await;
         }
         self.note_flow(&client);
         let prepared = match self.prepared(&client, in_round) {
             Ok(prepared) => prepared,
-            Err(error) => return admitted.ended(error.into(), End::Refused).await,
+            Err(error) => return Box::pin(admitted.ended(error.into(), End::Refused)).await,
         };
         let call = prepared.as_ref().unwrap_or(&client);
         let mut retries = 1;
@@ -134,12 +134,12 @@ impl Flight<'_> {
                 Ok(running) => running,
                 Err(error) => {
                     let reply = Reply::Error(error.into());
-                    return admitted.ended(reply, End::Unavailable { sent: false }).await;
+                    return Box::pin(admitted.ended(reply, End::Unavailable { sent: false })).await;
                 }
             };
             if in_round && !running.proxy().passes_rounds_on(call.revision) {
                 // The server has sessions now, so its state means nothing any more.
-                return admitted.ended(Call::invalid_state().into(), End::Refused).await;
+                return Box::pin(admitted.ended(Call::invalid_state().into(), End::Refused)).await;
             }
             let done = running.proxy().forward(call, Some(&self.member().link)).await;
             let end = match &done {

@@ -41,7 +41,7 @@ impl Running {
             match run.breaker.admit() {
                 Ok(admitted) => break (run, admitted),
                 // The calls of a run that is about to end have failed, too.
-                Err(_) if shared.is_over(&run, Self::ABOUT_TO_END).await => {}
+                Err(_) if Box::pin(shared.is_over(&run, Self::ABOUT_TO_END)).await => {}
                 Err(retry) => return Err(Unavailable::unresponsive(&shared.id, retry)),
             }
         };
