@@ -51,7 +51,7 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
 
 fn parts(parts: &[HelpPart]) -> Roff {
     let mut roff = Roff::new();
-    for part in parts.iter().filter(|part| matches!(part, HelpPart::Prose(_))) {
+    for part in parts {
         let HelpPart::Prose(text) = part else { continue };
         roff.control("PP", []);
         roff.text([roman(text)]);
