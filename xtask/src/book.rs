@@ -124,7 +124,7 @@ fn manual() -> Result<Vec<(String, String, String)>, Failure> {
     let files = fs::read_dir(&folder).map_err(|e| format!("{MANUAL}: {e}"))?.flatten();
     let mut names: Vec<_> = files.filter_map(|file| file.file_name().into_string().ok()).collect();
     names.sort_by_key(|name| (name != "README.md", name.clone()));
-    let page = |name: String| {
+    let page = |name: String| -> Result<(String, String, String), Failure> {
         let text = fs::read_to_string(folder.join(&name)).map_err(|e| format!("{MANUAL}/{name}: {e}"))?;
         let title = title(&text).ok_or_else(|| format!("{MANUAL}/{name} does not begin with a title"))?.to_owned();
         Ok((name, title, text))

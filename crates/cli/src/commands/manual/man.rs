@@ -8,7 +8,7 @@ use clap_mangen::{
 
 use super::{
     name,
-    parts::{Part, after_help, long_about},
+    parts::{HelpPart, after_help, long_about},
     shown, usage,
 };
 use crate::exit::{Exit, Failure};
@@ -42,22 +42,22 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
         man.render_subcommands_section(&mut page)?;
     }
     let after = after_help(command);
-    if after.iter().any(|part| matches!(part, Part::Prose(_))) {
+    if after.iter().any(|part| matches!(part, HelpPart::Prose(_))) {
         Roff::new().control("SH", ["NOTES"]).to_writer(&mut page)?;
     }
     parts(&after).to_writer(&mut page)?;
     Ok(page)
 }
 
-fn parts(parts: &[Part]) -> Roff {
+fn parts(parts: &[HelpPart]) -> Roff {
     let mut roff = Roff::new();
-    for part in parts.iter().filter(|part| matches!(part, Part::Prose(_))) {
-        let Part::Prose(text) = part else { continue };
+    for part in parts {
+        let HelpPart::Prose(text) = part else { continue };
         roff.control("PP", []);
         roff.text([roman(text)]);
     }
     for part in parts {
-        let Part::Block(heading, lines) = part else { continue };
+        let HelpPart::Block(heading, lines) = part else { continue };
         roff.control("SH", [heading.to_uppercase().as_str()]);
         roff.control("nf", []);
         for line in lines {

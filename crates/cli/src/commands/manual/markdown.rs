@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 
 use super::{
     name,
-    parts::{Part, after_help, long_about},
+    parts::{HelpPart, after_help, long_about},
     shown, usage,
 };
 use crate::topics::{TOPICS, Topic};
@@ -37,7 +37,7 @@ fn index(program: &Command) -> String {
     }
     page.push('\n');
     write_arguments(&mut page, program, "##");
-    let is_topics = |part: &Part| matches!(part, Part::Block(heading, _) if heading == "Topics");
+    let is_topics = |part: &HelpPart| matches!(part, HelpPart::Block(heading, _) if heading == "Topics");
     write_parts(&mut page, &after_help(program).into_iter().filter(|part| !is_topics(part)).collect::<Vec<_>>());
     finished(page)
 }
@@ -116,11 +116,11 @@ fn write_argument(page: &mut String, arg: &Arg) {
     page.push('\n');
 }
 
-fn write_parts(page: &mut String, parts: &[Part]) {
+fn write_parts(page: &mut String, parts: &[HelpPart]) {
     for part in parts {
         let _ = match part {
-            Part::Prose(text) => write!(page, "{}\n\n", escaped(text)),
-            Part::Block(heading, lines) => {
+            HelpPart::Prose(text) => write!(page, "{}\n\n", escaped(text)),
+            HelpPart::Block(heading, lines) => {
                 let language = if heading == "Examples" { "sh" } else { "text" };
                 write!(page, "{heading}:\n\n```{language}\n{}\n```\n\n", lines.join("\n"))
             }
