@@ -33,7 +33,7 @@ impl Visit {
     /// `trusted` are the issuers that support PKCE although they say nothing about it.
     pub(crate) fn new(server: &ServerMetadata, trusted: &[String]) -> Result<Self, Error> {
         let is_silent = server.code_challenge_methods_supported.is_none();
-        if !server.knows_pkce() && !(is_silent && trusted.contains(&server.issuer)) {
+        if !(server.knows_pkce() || is_silent && trusted.contains(&server.issuer)) {
             let what = "the authorization server does not declare PKCE with `S256`, without which a login could be intercepted";
             return Err(failed(what));
         }
