@@ -85,7 +85,7 @@ fn write_arguments(page: &mut String, command: &Command, marks: &str) {
 
 fn is_shown(arg: &Arg, command: &Command) -> bool {
     let everywhere = arg.is_global_set() || matches!(arg.get_id().as_str(), "help" | "version");
-    !arg.is_hide_set() && !(everywhere && name(command).contains(' '))
+    !(arg.is_hide_set() || everywhere && name(command).contains(' '))
 }
 
 fn heading(arg: &Arg) -> &str {
