@@ -26,17 +26,17 @@ const TTL: Duration = Duration::from_secs(300);
 const PREFIX: &str = "dev.couplet.held.";
 
 #[derive(Default)]
-pub(crate) struct Held(Mutex<VecDeque<Entry>>);
+pub(crate) struct HeldResults(Mutex<VecDeque<HeldResult>>);
 
 #[derive(Clone)]
-struct Entry {
+struct HeldResult {
     task: Task,
     principal: Option<Arc<str>>,
     result: JsonText,
     until: Instant,
 }
 
-impl Held {
+impl HeldResults {
     /// Whether an id is one of a held result, here or at a replica.
     pub(crate) fn is_held(id: &str) -> bool {
         id.starts_with(PREFIX)
@@ -56,11 +56,11 @@ impl Held {
         let task = Task::new(format!("{PREFIX}{id}"), status, clock::iso(clock::unix_millis()))
             .ttl(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
         let now = Instant::now();
-        let entry = Entry { task: task.clone(), principal, result: result.detached(), until: now + ttl };
+        let entry = HeldResult { task: task.clone(), principal, result: result.detached(), until: now + ttl };
         let mut held = lock(&self.0);
         held.retain(|entry| entry.until > now);
         held.push_back(entry);
-        let size = |held: &VecDeque<Entry>| held.iter().map(|entry| entry.result.as_bytes().len()).sum::<usize>();
+        let size = |held: &VecDeque<HeldResult>| held.iter().map(|entry| entry.result.as_bytes().len()).sum::<usize>();
         while held.len() > 1 && (held.len() > MOST || size(&held) > BYTES) {
             held.pop_front();
         }
@@ -70,7 +70,7 @@ impl Held {
     /// The task and its result, if it is one of this principal.
     pub(crate) fn get(&self, principal: Option<&str>, id: &str) -> Option<(Task, RawJson)> {
         let held = lock(&self.0);
-        let is_it = |entry: &&Entry| {
+        let is_it = |entry: &&HeldResult| {
             entry.task.task_id == id && entry.principal.as_deref() == principal && entry.until > Instant::now()
         };
         held.iter().find(is_it).map(|entry| (entry.task.clone(), entry.result.to_raw()))
@@ -87,9 +87,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn results_are_held_for_their_principal_and_a_time() {
-        let held = Held::default();
+        let held = HeldResults::default();
         let task = held.put(Some("ann".into()), result(1), false, Some(60_000)).unwrap();
-        assert!(Held::is_held(&task.task_id));
+        assert!(HeldResults::is_held(&task.task_id));
         assert!(held.get(Some("ann"), &task.task_id).is_some());
         assert!(held.get(Some("bob"), &task.task_id).is_none());
         assert!(held.get(None, &task.task_id).is_none());
@@ -99,7 +99,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_oldest_results_give_way() {
-        let held = Held::default();
+        let held = HeldResults::default();
         let first = held.put(None, result(1), false, None).unwrap();
         for _ in 0..MOST {
             held.put(None, result(1), false, None).unwrap();

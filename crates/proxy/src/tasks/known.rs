@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{held::Held, notify::Watched, to_core::Supports, wire};
+use super::{held::HeldResults, notify::Watched, to_core::Supports, wire};
 use crate::{asking::Question, random, upstream::Upstream};
 
 /// The maximum number of tasks that are known. The oldest are forgotten: then the server alone decides about them.
@@ -35,8 +35,8 @@ const SOON: Duration = Duration::from_secs(2);
 /// The tasks of a proxy.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    known: Mutex<Known>,
-    pub(crate) held: Held,
+    known: Mutex<KnownTasks>,
+    pub(crate) held: HeldResults,
     pub(crate) supports: Supports,
     pub(crate) watched: Watched,
     /// The input requests that are with their callers, by task and key.
@@ -45,7 +45,7 @@ pub(crate) struct Tasks {
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownTasks {
     tasks: HashMap<String, Arc<KnownTask>>,
     order: VecDeque<String>,
 }

@@ -33,7 +33,7 @@ pub(super) async fn run(passing: &Passing<'_>, lead: &Arc<Upstream>) -> Result<R
     if call.known() == Some(RequestMethod::CallTool) {
         return begin(passing, lead).await;
     }
-    let at = Server::new(passing, task_id(call)?).await?;
+    let at = CoreTask::new(passing, task_id(call)?).await?;
     let done = match &*call.method {
         "tasks/get" => {
             let task = at.detailed(at.look().await?).await?;
@@ -68,7 +68,7 @@ pub(crate) fn begun(passing: &Passing<'_>, upstream: &Arc<Upstream>, result: &Pa
 }
 
 /// One task at the server.
-struct Server<'a> {
+struct CoreTask<'a> {
     passing: &'a Passing<'a>,
     upstream: Arc<Upstream>,
     id: String,
@@ -76,7 +76,7 @@ struct Server<'a> {
     params: Params,
 }
 
-impl<'a> Server<'a> {
+impl<'a> CoreTask<'a> {
     async fn new(passing: &'a Passing<'a>, id: String) -> Result<Self, Error> {
         let known = passing.pool.tasks.find(&id).and_then(|task| task.upstream());
         let upstream = match known {

@@ -17,7 +17,7 @@ use couplet_types::{
 };
 use tokio::time::sleep;
 
-use super::{Mode, broken, ended, held::Held, known::Delivery, task_id, unknown, wire};
+use super::{Mode, broken, ended, held::HeldResults, known::Delivery, task_id, unknown, wire};
 use crate::{call::Passing, upstream::Upstream};
 
 /// The number of looks at a task that was cancelled, and the time between two of them.
@@ -33,10 +33,10 @@ pub(super) async fn run(passing: &Passing<'_>) -> Result<Reply, Error> {
         return begin(passing).await;
     }
     let id = task_id(call)?;
-    if Held::is_held(&id) {
+    if HeldResults::is_held(&id) {
         return held(passing, &id).map_err(Error::from);
     }
-    let at = Server { passing, upstream: passing.pool.lead()?, id };
+    let at = ExtensionTask { passing, upstream: passing.pool.lead()?, id };
     match call.known() {
         Some(RequestMethod::GetTask) => Ok(task(call, wire::bare(at.look().await?))),
         Some(RequestMethod::GetTaskPayload) => at.result().await,
@@ -85,7 +85,7 @@ fn task(call: &Call, task: Task) -> Reply {
 }
 
 /// One task at the server.
-struct Server<'a> {
+struct ExtensionTask<'a> {
     passing: &'a Passing<'a>,
     upstream: Arc<Upstream>,
     id: String,
@@ -99,7 +99,7 @@ struct Asked<'a> {
     _delivery: Delivery<'a>,
 }
 
-impl<'a> Server<'a> {
+impl<'a> ExtensionTask<'a> {
     /// The current state.
     async fn look(&self) -> Result<DetailedTask, Error> {
         let params = wire::params(&GetTaskParams::new(&*self.id))?;
