@@ -72,7 +72,7 @@ async fn line_447_views_are_resources_that_exist() {
             || with("ui://a", Apps::new().view(View::new("ui://a", PAGE).csp(Csp::new().connect(["*"])))).build(),
             "`*` in its",
         ),
-        (|| with("ui://a", Apps::new()).resource(by_hand(json!({ "csp": [] }))).build(), "`_meta.ui` is invalid"),
+        (|| with("ui://a", Apps::new()).resource(by_hand(json!({ "csp": "none" }))).build(), "`_meta.ui` is invalid"),
         (|| with("ui://a", Apps::new().view(View::new("https://a", PAGE))).build(), "must begin with `ui://`"),
         (
             || with("ui://a", Apps::new().view(View::new("ui://a", "Hello"))).build(),
