@@ -270,3 +270,36 @@ async fn what_nobody_could_hear_is_told_to_the_first_who_listens() {
     let told = get.body.message().await.unwrap();
     assert_eq!((&told["method"], &told["params"]["requestId"]), (&json!("notifications/cancelled"), &question["id"]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_resumed_several_times_loses_nothing() {
+    let seen = Seen::default();
+    let server = server(&seen);
+    let endpoint = Endpoint::new(server.clone());
+    for version in VERSIONS {
+        let session = Session::open(&endpoint, version).await;
+        let subscribe = call(1, "resources/subscribe", &json!({ "uri": "test://a" }));
+        assert_eq!(session.post(&subscribe).await.json().await["result"], json!({}));
+        let mut last: Option<String> = None;
+        for round in 1..5 {
+            let mut get = session.get(last.as_deref()).await;
+            if round == 1 {
+                server.updated("test://a");
+            }
+            // The one that was lost with the connection before, whether the stream is primed or not.
+            let message = async {
+                loop {
+                    let event = get.body.event().await.unwrap();
+                    if event.is_message() {
+                        break event.id;
+                    }
+                }
+            };
+            last = tokio::time::timeout(Duration::from_secs(600), message).await.expect("nothing is lost");
+            // It is sent, and lost with the connection.
+            server.updated("test://a");
+            assert_eq!(session.tool(10 + round, "hello").await.json().await["id"], 10 + round);
+            drop(get);
+        }
+    }
+}

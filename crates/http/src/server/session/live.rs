@@ -70,6 +70,8 @@ pub(crate) struct State {
     pub(crate) finishing: Option<Arc<SessionStream>>,
     /// The streams that belong to no request.
     pub(crate) gets: Vec<Arc<SessionStream>>,
+    /// Streams that belong to no request and were resumed, each with the stream that continues it.
+    continued: VecDeque<(u64, u64)>,
     /// Streams of which an event could not be stored.
     lost: VecDeque<u64>,
     /// Messages that no open stream can deliver yet.
@@ -106,6 +108,9 @@ pub(crate) enum Declined {
     Wrong(Option<RequestId>, RpcError),
 }
 
+/// The number of streams of a session that are remembered as lost, and as continued.
+const REMEMBERED: usize = 64;
+
 impl LiveSession {
     pub(crate) fn new(
         id: Arc<str>,
@@ -129,6 +134,7 @@ impl LiveSession {
             lines: BTreeMap::new(),
             finishing: None,
             gets: Vec::new(),
+            continued: VecDeque::new(),
             lost: VecDeque::new(),
             unheard: VecDeque::new(),
             used: now,
@@ -267,6 +273,34 @@ impl LiveSession {
         Ok((line, Reader::new(pipe).endless()))
     }
 
+    /// Opens a stream that continues one that belongs to no request. Also returns the streams before it, oldest first: the
+    /// reader may lack events of all of them, and none has another reader.
+    ///
+    /// # Errors
+    /// When the session is over.
+    pub(crate) fn listen_again(
+        &self,
+        config: &Config,
+        number: u64,
+    ) -> Result<(Arc<SessionStream>, Reader, Vec<u64>), Declined> {
+        let (line, reader) = self.listen(config)?;
+        let mut state = lock(&self.state);
+        let mut before = vec![number];
+        let mut last = number;
+        while let Some((_, next)) = state.continued.iter().find(|(from, _)| *from == last) {
+            last = *next;
+            before.push(last);
+        }
+        if state.continued.len() >= REMEMBERED {
+            state.continued.pop_front();
+        }
+        state.continued.push_back((last, line.number));
+        let (old, kept) = state.gets.drain(..).partition::<Vec<_>, _>(|open| before.contains(&open.number));
+        state.gets = kept;
+        old.iter().for_each(|line| line.close());
+        Ok((line, reader, before))
+    }
+
     /// The stream of a request that still runs.
     pub(crate) fn line(&self, number: u64) -> Option<Arc<SessionStream>> {
         let state = lock(&self.state);
@@ -281,11 +315,9 @@ impl LiveSession {
 
     /// Notes that an event of a stream could not be stored.
     pub(crate) fn lose(&self, line: &SessionStream) {
-        /// So many are remembered.
-        const MOST: usize = 64;
         line.lose();
         let mut state = lock(&self.state);
-        if state.lost.len() >= MOST {
+        if state.lost.len() >= REMEMBERED {
             state.lost.pop_front();
         }
         state.lost.push_back(line.number);

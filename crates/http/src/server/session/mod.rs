@@ -244,8 +244,6 @@ impl Endpoint {
     }
 
     async fn resume(&self, live: &Arc<LiveSession>, id: &str) -> Result<Reader, Box<Reply>> {
-        let lost =
-            || Box::new(response::error(StatusCode::BAD_REQUEST, "what came after this event is not known any more"));
         let (tag, number, seq) = session_stream::parse(id).ok_or_else(lost)?;
         if live.is_lost(number) {
             return Err(lost());
@@ -259,7 +257,7 @@ impl Endpoint {
                 running.attach(pipe.clone());
                 Reader::new(pipe)
             }
-            (None, 'g') => self.listen(live)?,
+            (None, 'g') => return self.listen_again(live, number, seq).await,
             (None, _) => {
                 let pipe = EventQueue::new(&self.config);
                 pipe.finish();
@@ -267,20 +265,38 @@ impl Endpoint {
             }
         };
         // It is asked only now: what is sent from here on comes to the new reader.
-        let late = |error: Error| {
-            log_failure(&error, "the store of events does not answer");
-            Box::new(response::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be looked for"))
-        };
         match self.config.after(&live.id, number, seq).await.map_err(late)? {
-            // The stream goes on as another one, with numbers of its own.
             // Its call was lost with the replica that ran it: there will be no answer.
             Some(missed) if tag == 'r' && missed.is_empty() && number >> 32 != live.generation() => Err(lost()),
-            Some(missed) if tag == 'g' => Ok(missed.iter().fold(reader, |reader, e| reader.begins_with(print(e)))),
             Some(missed) => Ok(reader.after(&missed, print)),
             // Nothing may have been sent yet.
-            None if seq == 0 && (running.is_some() || tag == 'g') => Ok(reader),
+            None if seq == 0 && running.is_some() => Ok(reader),
             None => Err(lost()),
         }
+    }
+
+    /// Resumes a stream that belongs to no request. It goes on as another one, with numbers of its own, which begins with all
+    /// that the client missed: also in streams that continued it before and were lost, too.
+    async fn listen_again(&self, live: &Arc<LiveSession>, number: u64, seq: u64) -> Result<Reader, Box<Reply>> {
+        let opened = live.listen_again(&self.config, number);
+        let (line, mut reader, before) = opened.map_err(|declined| Box::new(decline(declined)))?;
+        driver::wake(live, &self.config);
+        let mut seq = seq;
+        for number in before {
+            if live.is_lost(number) {
+                return Err(lost());
+            }
+            let missed = self.config.after(&live.id, number, seq).await.map_err(late)?;
+            // Nothing may have been sent yet.
+            let missed = missed.or_else(|| (seq == 0).then(Vec::new)).ok_or_else(lost)?;
+            for event in missed {
+                reader = reader.begins_with(session_stream::encode('g', number, event.seq, event.text));
+            }
+            seq = 0;
+        }
+        // Its id comes last: the client resumes with the last one that it has read.
+        let retry = self.config.limits.retry_millis();
+        Ok(if live.revision.primes_streams() { reader.begins_with(line.mark(retry)) } else { reader })
     }
 
     fn read(&self, reader: Reader, caller: Option<&Arc<Caller>>) -> Reply {
@@ -290,6 +306,16 @@ impl Endpoint {
             Err(refused) => *refused,
         }
     }
+}
+
+/// The events after a given one are not stored any more.
+fn lost() -> Box<Reply> {
+    Box::new(response::error(StatusCode::BAD_REQUEST, "what came after this event is not known any more"))
+}
+
+fn late(error: Error) -> Box<Reply> {
+    log_failure(&error, "the store of events does not answer");
+    Box::new(response::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be looked for"))
 }
 
 pub(crate) fn not_found() -> Reply {
