@@ -7,6 +7,7 @@ use couplet::{
     http::card::ServerCard,
     types::Implementation,
 };
+use serde::Serialize;
 
 use super::discover::supported;
 use crate::{
@@ -56,13 +57,21 @@ async fn fetch(args: &Args, output: &Output) -> Result<(), Failure> {
     let card = parsed(&place, &fetched)?;
     let problems = card.problems();
     output.print(&match output.json {
-        true => show::json_line(&serde_json::json!({ "url": place, "card": card, "problems": problems }))?,
+        true => show::json_line(&Checked { url: &place, card: &card, problems: &problems })?,
         false => page(&card, output),
     })?;
     match problems.is_empty() {
         true => Ok(()),
         false => Err(Failure::new(Exit::Refused, format!("the card is invalid: {}", problems.join("; ")))),
     }
+}
+
+/// A card with what is wrong with it.
+#[derive(Serialize)]
+struct Checked<'a> {
+    url: &'a str,
+    card: &'a ServerCard,
+    problems: &'a [String],
 }
 
 fn parsed(place: &str, fetched: &Fetched) -> Result<ServerCard, Failure> {
