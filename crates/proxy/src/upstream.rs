@@ -142,7 +142,7 @@ mod tests {
         let first = lent.declared(&caller, Lends::Extensions, &server);
         assert!(first.elicitation.is_some() && first.tasks.is_none());
         assert_eq!(first.extensions.iter().flat_map(Map::keys).collect::<Vec<_>>(), ["com.example/b"]);
-        assert!(Arc::ptr_eq(&first, &lent.declared(&caller.clone(), Lends::Extensions, &server)), "of another session");
+        assert!(Arc::ptr_eq(&first, &lent.declared(&caller, Lends::Extensions, &server)), "of another session");
         let without = lent.declared(&caller, Lends::Nothing, &server);
         assert!(without.extensions.is_none() && without.elicitation.is_some());
         assert_eq!(lent.declared(&ClientCapabilities::new(), Lends::Extensions, &server).elicitation, None);

@@ -54,6 +54,10 @@ impl Service for Sentinel {
         Some(Arc::new([params.read("name").expect("a name")]))
     }
 
+    fn template_of(&self, uri: &str) -> Option<String> {
+        self.has_resource(uri).then(|| "s://{place}".to_owned())
+    }
+
     fn has_resource(&self, uri: &str) -> bool {
         uri == "s://here"
     }
@@ -89,6 +93,7 @@ async fn check(what: &str, outer: impl Service + Clone, sentinel: &Sentinel, too
     let scopes = outer.required_scopes("tools/call", &params, Sender::default());
     assert_eq!(scopes.as_deref(), Some(&["t".to_owned()][..]), "{what}");
     assert!(outer.has_resource(uri) && !outer.has_resource("s://elsewhere"), "{what}");
+    assert!(outer.template_of(uri).is_some() && outer.template_of("s://elsewhere").is_none(), "{what}");
     assert!(outer.may_subscribe(uri, Some(&Caller::new("ann"))) && !outer.may_subscribe(uri, None), "{what}");
     let refused = outer.subscribing(&BTreeSet::from([uri.to_owned()])).expect("there is work").await;
     assert!(refused.keys().eq([uri]), "{what}: {refused:?}");
