@@ -31,7 +31,7 @@ pub struct Method {
     /// Whether a client may send the request again without knowing what became of the first one.
     pub retry: Retry,
     revisions: Revisions,
-    sender: Origin,
+    sender: Speaker,
     pub(crate) capability: Capability,
 }
 
@@ -78,7 +78,7 @@ pub enum Retry {
 
 /// The side that sends a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+enum Speaker {
     Client,
     Server,
     Either,
@@ -131,7 +131,7 @@ macro_rules! rows {
             target: target!($target),
             retry: Retry::$retry,
             revisions: Revisions::$revisions,
-            sender: Origin::$sender,
+            sender: Speaker::$sender,
             capability: Capability::$capability,
         }),*]
     };
@@ -204,12 +204,12 @@ impl Method {
 
     /// Whether clients may send the method in a revision.
     pub(crate) fn is_sent_by_clients(&self, revision: &RevisionRow) -> bool {
-        self.sender != Origin::Server && self.revisions.0 & revision.bit() != 0
+        self.sender != Speaker::Server && self.revisions.0 & revision.bit() != 0
     }
 
     /// Whether the answer to a request of a server may contain this request of its own.
     pub(crate) fn is_input_request(&self) -> bool {
-        self.sender == Origin::Server
+        self.sender == Speaker::Server
     }
 }
 
