@@ -77,7 +77,7 @@ fn transcript(commands: &[&str], demo: &Demo, name: &str) -> String {
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
         text += &format!("$ couplet {}\n{}", command.replace("URL", USUAL), said.replace(&demo.url, USUAL));
     }
-    let text = text.replace(&home.file("").trim_end_matches('/'), "~");
+    let text = text.replace(home.file("").trim_end_matches('/'), "~");
     let server = if text.contains(USUAL) { "With `couplet demo` running:" } else { "For example:" };
     format!("\n{server}\n\n```console\n{}\n```\n", text.trim_end())
 }
