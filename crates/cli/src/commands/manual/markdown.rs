@@ -85,7 +85,8 @@ fn write_arguments(page: &mut String, command: &Command, marks: &str) {
 
 fn is_shown(arg: &Arg, command: &Command) -> bool {
     let everywhere = arg.is_global_set() || matches!(arg.get_id().as_str(), "help" | "version");
-    !(arg.is_hide_set() || everywhere && name(command).contains(' '))
+    let is_on_index = everywhere && name(command).contains(' ');
+    !arg.is_hide_set() && !is_on_index
 }
 
 fn heading(arg: &Arg) -> &str {
