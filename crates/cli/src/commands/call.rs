@@ -97,7 +97,9 @@ async fn send(session: &Session, name: &str, arguments: &Tree, output: &Arc<Outp
     let called = session.client.call_task(name, arguments).on_progress(move |progress| bar.show(&progress)).await;
     let result = match called {
         Ok(called) => {
-            if let Called::Task(task) = &called {
+            if let Called::Task(task) = &called
+                && !task.ended_at_once()
+            {
                 output.note(&output.err.faint(format!("running as the task {}", text::line(task.id()))));
             }
             called.wait().await

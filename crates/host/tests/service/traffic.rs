@@ -111,6 +111,8 @@ async fn acceptance_11_no_message_reaches_another_client() {
                                 // The first requests of a server with sessions may meet several stateless calls on one
                                 // connection: they are refused rather than guessed.
                                 Err(error) if error.to_string().contains("cannot be assigned") => {}
+                                // More stateless calls wait for their clients than the server has connections.
+                                Err(error) if error.to_string().contains("was evicted") => {}
                                 done => break done.unwrap(),
                             }
                         };

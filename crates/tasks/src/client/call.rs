@@ -164,7 +164,10 @@ impl TaskCall {
         params.meta = meta;
         match client.request::<CallTool>(params).outcome().await? {
             Outcome::Complete(text) => match wire::begun(&text)? {
-                Some(task) => Ok(Called::Task(TaskHandle::new(&client, task.task_id).heard(heard))),
+                Some(task) => {
+                    let handle = TaskHandle::new(&client, task.task_id).created_as(task.status);
+                    Ok(Called::Task(handle.heard(heard)))
+                }
                 None => done(&text),
             },
             _ => Err(unreadable()),

@@ -29,6 +29,8 @@ pub struct TaskHandle {
     answered: Arc<Mutex<BTreeSet<String>>>,
     /// Holds the progress subscription while a clone of the handle exists.
     heard: Option<Arc<ProgressSubscription>>,
+    /// Whether it had ended when it was created.
+    ended_at_once: bool,
 }
 
 /// The state of a task.
@@ -50,7 +52,13 @@ pub struct TaskState {
 
 impl TaskHandle {
     pub(super) fn new(client: &Client, id: String) -> Self {
-        Self { client: client.clone(), id: id.into(), answered: Arc::default(), heard: None }
+        Self { client: client.clone(), id: id.into(), answered: Arc::default(), heard: None, ended_at_once: false }
+    }
+
+    /// Notes the status that the task was created with.
+    pub(super) fn created_as(mut self, status: TaskStatus) -> Self {
+        self.ended_at_once = status.is_terminal();
+        self
     }
 
     /// Holds a progress subscription for the lifetime of the handle and its clones.
@@ -62,6 +70,11 @@ impl TaskHandle {
     /// Returns the task's id.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Returns whether the task had already ended when the server created it, as for a call that a proxy has answered.
+    pub fn ended_at_once(&self) -> bool {
+        self.ended_at_once
     }
 
     /// Requests the current state.
