@@ -20,6 +20,14 @@ fn messages(events: &[Event]) -> Vec<Value> {
     events.iter().filter(|e| e.is_message()).map(|e| serde_json::from_slice(&e.data).unwrap()).collect()
 }
 
+/// A session that is subscribed to `test://a`.
+async fn subscribed(endpoint: &Endpoint, version: &str) -> Session {
+    let session = Session::open(endpoint, version).await;
+    let subscribe = call(1, "resources/subscribe", &json!({ "uri": "test://a" }));
+    assert_eq!(session.post(&subscribe).await.json().await["result"], json!({}));
+    session
+}
+
 /// All that comes on the streams of two calls at the same time.
 async fn two_calls(session: &Session) -> [Vec<Event>; 2] {
     let (mut one, mut two) = tokio::join!(session.tool(1, "slow"), session.tool(2, "slow"));
@@ -157,9 +165,7 @@ async fn line_175_a_message_is_on_one_stream() {
     let server = server(&seen);
     let endpoint = Endpoint::new(server.clone());
     for version in VERSIONS {
-        let session = Session::open(&endpoint, version).await;
-        let subscribe = call(1, "resources/subscribe", &json!({ "uri": "test://a" }));
-        assert_eq!(session.post(&subscribe).await.json().await["result"], json!({}));
+        let session = subscribed(&endpoint, version).await;
         // What happens before somebody listens is told when somebody does.
         server.updated("test://a");
         assert_eq!(session.tool(2, "hello").await.json().await["id"], 2);
@@ -277,9 +283,7 @@ async fn a_stream_that_is_resumed_several_times_loses_nothing() {
     let server = server(&seen);
     let endpoint = Endpoint::new(server.clone());
     for version in VERSIONS {
-        let session = Session::open(&endpoint, version).await;
-        let subscribe = call(1, "resources/subscribe", &json!({ "uri": "test://a" }));
-        assert_eq!(session.post(&subscribe).await.json().await["result"], json!({}));
+        let session = subscribed(&endpoint, version).await;
         let mut last: Option<String> = None;
         for round in 1..5 {
             let mut get = session.get(last.as_deref()).await;
