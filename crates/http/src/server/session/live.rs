@@ -295,9 +295,7 @@ impl LiveSession {
             state.continued.pop_front();
         }
         state.continued.push_back((last, line.number));
-        let (old, kept) = state.gets.drain(..).partition::<Vec<_>, _>(|open| before.contains(&open.number));
-        state.gets = kept;
-        old.iter().for_each(|line| line.close());
+        state.gets.extract_if(.., |open| before.contains(&open.number)).for_each(|open| open.close());
         Ok((line, reader, before))
     }
 

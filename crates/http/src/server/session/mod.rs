@@ -239,8 +239,13 @@ impl Endpoint {
     fn listen(&self, live: &Arc<LiveSession>) -> Result<Reader, Box<Reply>> {
         let (opened, reader) = live.listen(&self.config).map_err(|declined| Box::new(decline(declined)))?;
         driver::wake(live, &self.config);
+        Ok(self.primed(live, &opened, reader))
+    }
+
+    /// A reader that next gets the id of its stream, where streams are primed.
+    fn primed(&self, live: &LiveSession, line: &SessionStream, reader: Reader) -> Reader {
         let retry = self.config.limits.retry_millis();
-        Ok(if live.revision.primes_streams() { reader.begins_with(opened.mark(retry)) } else { reader })
+        if live.revision.primes_streams() { reader.begins_with(line.mark(retry)) } else { reader }
     }
 
     async fn resume(&self, live: &Arc<LiveSession>, id: &str) -> Result<Reader, Box<Reply>> {
@@ -295,8 +300,7 @@ impl Endpoint {
             seq = 0;
         }
         // Its id comes last: the client resumes with the last one that it has read.
-        let retry = self.config.limits.retry_millis();
-        Ok(if live.revision.primes_streams() { reader.begins_with(line.mark(retry)) } else { reader })
+        Ok(self.primed(live, &line, reader))
     }
 
     fn read(&self, reader: Reader, caller: Option<&Arc<Caller>>) -> Reply {
