@@ -18,6 +18,8 @@ use crate::{
 
 /// How many events are heard before a replica is killed.
 const BEFORE: usize = 10;
+/// How often a session is opened until it is at the wanted replica.
+const ATTEMPTS: usize = 32;
 /// A session without an owner is taken over after its lease, of 15 seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -137,7 +139,8 @@ impl Cluster {
 
     /// A client with a session, which a process owns.
     async fn connect_to(&self, owner: Option<u32>) -> Outcome<(Client, u32)> {
-        for _ in 0..30 {
+        for attempt in 0..ATTEMPTS {
+            self.turn(attempt).await?;
             let client = self.connect().await?;
             let process = client.call("whoami", ()).await?.into_result()?.text().parse()?;
             if owner.is_none_or(|owner| owner == process) {
@@ -150,13 +153,23 @@ impl Cluster {
 
     /// A session that a process owns.
     async fn session_at(&self, owner: u32) -> Outcome<String> {
-        for _ in 0..30 {
+        for attempt in 0..ATTEMPTS {
+            self.turn(attempt).await?;
             let session = raw::open(&self.url, self.version).await?;
             if self.process_of(&session).await? == owner {
                 return Ok(session);
             }
         }
         Err("no session was opened at that replica".into())
+    }
+
+    /// Requests that only turn the load balancer: attempts of always as many requests as there are replicas would begin at
+    /// the same replica each time, so every fourth one has one request more.
+    async fn turn(&self, attempt: usize) -> Outcome {
+        for _ in 0..attempt / 4 {
+            raw::ping(&self.url, "none", self.version).await?;
+        }
+        Ok(())
     }
 
     /// The process of a replica.
