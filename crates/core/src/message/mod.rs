@@ -452,6 +452,11 @@ impl Params {
         &self.text
     }
 
+    /// Returns whether there may be line breaks in the text.
+    pub(crate) fn may_break(&self) -> bool {
+        self.members.may_break()
+    }
+
     /// Returns the length of the text in bytes.
     pub(crate) fn size(&self) -> usize {
         self.text.as_bytes().len()

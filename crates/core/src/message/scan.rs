@@ -154,6 +154,8 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
 pub(crate) struct Members {
     list: Vec<Member>,
     flaw: Option<String>,
+    /// Whether there may be line breaks in the text of the object.
+    broken: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -192,7 +194,7 @@ impl Members {
     /// The same members after the value at `place` was replaced by one of another length.
     pub(crate) fn resized(&self, place: &Range<usize>, length: usize) -> Self {
         let moved = |at: usize| if at >= place.end { at - place.end + place.start + length } else { at };
-        let mut members = self.clone();
+        let mut members = Self { broken: true, ..self.clone() };
         for Member { key, value, .. } in &mut members.list {
             *key = moved(key.start)..moved(key.end);
             *value = moved(value.start)..moved(value.end);
@@ -203,6 +205,11 @@ impl Members {
     /// What is wrong with the object as a part of a message.
     pub(crate) fn flaw(&self) -> Option<&str> {
         self.flaw.as_deref()
+    }
+
+    /// Returns whether there may be line breaks in the text of the object.
+    pub(crate) fn may_break(&self) -> bool {
+        self.broken
     }
 
     /// Adds a member. Keys are compared one by one, so there is a limit that keeps a hostile message cheap.
@@ -274,6 +281,8 @@ pub(crate) struct Scanner<'a> {
     pos: usize,
     nodes: usize,
     bounds: Bounds,
+    /// Whether a line break was passed: they are between values only.
+    broken: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -283,7 +292,7 @@ impl<'a> Scanner<'a> {
 
     /// A pass over bytes that are known to be UTF-8.
     pub(crate) fn known(text: &'a [u8], bounds: Bounds) -> Self {
-        Self { text, pos: 0, nodes: 0, bounds }
+        Self { text, pos: 0, nodes: 0, bounds, broken: false }
     }
 
     pub(crate) fn text(&self) -> &'a [u8] {
@@ -368,11 +377,14 @@ impl<'a> Scanner<'a> {
     /// Passes an object and returns where its members are; `value` passes each value and returns where it was.
     pub(crate) fn members_with(&mut self, depth: usize, value: &mut OnValue<'_, 'a>) -> Result<Members, Fault> {
         let mut members = Members::default();
+        let before = std::mem::take(&mut self.broken);
         self.object(depth, &mut |s, key, escaped| {
             let value = value(s, &key, escaped)?;
             members.push(s.text, Member { key, escaped, value });
             Ok(())
         })?;
+        members.broken = self.broken;
+        self.broken |= before;
         Ok(members)
     }
 
@@ -557,7 +569,8 @@ impl<'a> Scanner<'a> {
     }
 
     fn space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.text.get(self.pos) {
+        while let Some(byte @ (b' ' | b'\t' | b'\n' | b'\r')) = self.text.get(self.pos) {
+            self.broken |= matches!(byte, b'\n' | b'\r');
             self.pos += 1;
         }
     }

@@ -88,7 +88,7 @@ impl ResultBody {
             }
         }
         done.cache = cacheable.then_some(cache);
-        stays.into_body(text, &mut done);
+        stays.into_body(text, members.may_break(), &mut done);
         done
     }
 
@@ -332,6 +332,31 @@ mod tests {
         let text: Value = serde_json::from_slice(&text.into_bytes()).unwrap();
         assert_eq!(text["result"]["content"][0]["text"], json!(long));
         assert_eq!((&text["result"]["resultType"], &text["result"]["isError"]), (&json!("complete"), &json!(true)));
+    }
+
+    #[test]
+    fn a_result_is_one_line_wherever_its_text_has_breaks() {
+        let long = "x".repeat(64 << 10);
+        for text in ["short", &long] {
+            for result in [
+                format!("\n{{\"a\":[\"{text}\"]}}\r\n"),
+                format!("{{\n\"a\":[\"{text}\"]}}"),
+                format!("{{\"a\":\r[\"{text}\"]}}"),
+                format!("{{\"a\":[\"{text}\",{{\"b\"\n:1}}]}}"),
+                format!("{{\"a\":[\"{text}\"]\r}}"),
+                format!("{{\"_meta\":{{\"k\":\n1}},\"a\":[\"{text}\"],\"b\":1\n,\"c\":2}}"),
+                format!("{{\"a\":[\"{text}\"],\"_meta\":{{\"k\":1}},\"b\":[\n]}}"),
+            ] {
+                let members = Params::from_text(JsonText::new(result.clone()).unwrap()).unwrap();
+                let replaced = members.with("b", &JsonText::new("[\n]").unwrap()).unwrap();
+                for members in [members, replaced] {
+                    let done = ResultBody::relayed(&members, false);
+                    assert!(!done.text().as_str().contains(['\n', '\r']), "{result}");
+                    assert!(!done.whole().contains(&b'\n') && !done.whole().contains(&b'\r'), "{result}");
+                    assert_eq!(parsed(&done), members.parse::<Value>().unwrap(), "{result}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -16,13 +16,26 @@ pub(crate) fn unquoted(text: &[u8]) -> usize {
     if near < NEAR { near } else { NEAR + to_quote(&text[NEAR..]) }
 }
 
+/// The bytes of a long string that are passed at once: they stay in the nearest cache.
+const BLOCK: usize = 8 << 10;
+
 /// The same for what follows in a long string: two passes with the widest instructions are faster than one without.
 #[inline(never)]
 fn far(text: &[u8]) -> usize {
-    let text = &text[..to_quote(text)];
-    // Without an exit the loop is vectorized.
-    let least = text.iter().fold(u8::MAX, |least, byte| least.min(*byte));
-    if least >= b' ' { text.len() } else { text.iter().position(|byte| *byte < b' ').unwrap_or(text.len()) }
+    let mut passed = 0;
+    for block in text.chunks(BLOCK) {
+        let plain = &block[..to_quote(block)];
+        // Without an exit the loop is vectorized.
+        let least = plain.iter().fold(u8::MAX, |least, byte| least.min(*byte));
+        if least < b' ' {
+            return passed + plain.iter().position(|byte| *byte < b' ').unwrap_or(plain.len());
+        }
+        passed += plain.len();
+        if plain.len() < block.len() {
+            break;
+        }
+    }
+    passed
 }
 
 /// The number of bytes before a quote or a backslash.
@@ -58,6 +71,19 @@ fn special(chunk: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Also at the edges of blocks.
+    #[test]
+    fn no_special_byte_is_passed_in_a_long_string() {
+        for at in [BLOCK - 1, BLOCK, NEAR + BLOCK - 1, NEAR + BLOCK, NEAR + BLOCK + 1, NEAR + 2 * BLOCK, 3 * BLOCK - 1] {
+            for special in [b'"', b'\\', b'\n'] {
+                let mut text = vec![b'x'; 3 * BLOCK];
+                text[at] = special;
+                assert_eq!(plain(&text), at, "{special} at {at}");
+            }
+        }
+        assert_eq!(plain(&vec![b'x'; 3 * BLOCK]), 3 * BLOCK);
+    }
 
     /// Wherever a special byte is, the bytes before it are passed, but for a few.
     #[test]

@@ -33,6 +33,7 @@ impl Scanner<'_> {
                 }
                 Some(b'{' | b'[') => depth += 1,
                 Some(b'}' | b']') => depth = depth.saturating_sub(1),
+                Some(b'\n' | b'\r') => self.broken = true,
                 Some(_) => {}
                 None => return Err(self.fault("the text ends inside a value")),
             }

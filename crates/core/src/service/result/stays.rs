@@ -36,8 +36,10 @@ impl Stays {
         }
     }
 
-    /// Makes them the members of a result. A large piece is not copied.
-    pub(super) fn into_body(self, text: &Bytes, done: &mut ResultBody) {
+    /// Makes them the members of a result. A large piece is not copied, and not passed once more if the text has no line
+    /// breaks.
+    pub(super) fn into_body(self, text: &Bytes, breaks: bool, done: &mut ResultBody) {
+        let one_line = |text: Bytes| if breaks { one_line(text) } else { text };
         if let Some(mut copied) = self.copied {
             copied.push(b'}');
             done.body = one_line(copied.into());
