@@ -125,7 +125,7 @@ pub(crate) struct Passing<'a> {
 }
 
 impl Passing<'_> {
-    async fn run(&self) -> Result<Reply, Error> {
+    pub(crate) async fn run(&self) -> Result<Reply, Error> {
         match tasks::may_concern(self.call) {
             true => Box::pin(tasks::run(self)).await,
             false => match self.run_as(Mode::Same).await {

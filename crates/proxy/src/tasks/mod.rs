@@ -57,10 +57,8 @@ pub(crate) fn may_concern(call: &Call) -> bool {
     if call.known() != Some(RequestMethod::CallTool) {
         return is_about_task(&call.method);
     }
-    match call.revision.has_core_tasks() {
-        true => call.params.has("task"),
-        false => !call.revision.has_sessions() && call.peer.extension(TASKS_EXTENSION).is_some(),
-    }
+    let has_extension = || !call.revision.has_sessions() && call.peer.extension(TASKS_EXTENSION).is_some();
+    call.params.has("task") || !call.revision.has_core_tasks() && has_extension()
 }
 
 fn is_about_task(method: &str) -> bool {
@@ -70,6 +68,11 @@ fn is_about_task(method: &str) -> bool {
 /// Runs a call that may have to do with tasks.
 pub(crate) async fn run(passing: &Passing<'_>) -> Result<Reply, Error> {
     let call = passing.call;
+    if !is_about_task(&call.method) && !call.revision.has_core_tasks() && call.params.has("task") {
+        // In the caller's revision that means nothing, and the server's may have it.
+        let call = call.with_params(call.params.without("task").map_err(Error::other)?);
+        return Box::pin(Passing { call: &call, ..*passing }.run()).await;
+    }
     let lead = passing.pool.lead()?;
     if is_about_task(&call.method) {
         if call.known() == Some(RequestMethod::ListTasks) {

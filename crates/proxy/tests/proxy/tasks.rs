@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use couplet_client::{Change, Client, ClientBuilder, Filter};
-use couplet_core::Service;
+use couplet_core::{Event, JsonText, RequestOptions, Service, message::Params};
 use couplet_proxy::Proxy;
 use couplet_server::{Ctx, Server, ServerHandle, ToolError, tool};
 use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskHandle, TaskTool, Tasks};
@@ -219,6 +219,23 @@ async fn a_task_that_is_required_needs_the_extension() {
         assert_eq!(error.rpc().unwrap().code, code::MISSING_CLIENT_CAPABILITY, "over {far}: {error}");
         let error = client.call("nothing", ()).await.unwrap_err();
         assert_ne!(error.rpc().unwrap().code, code::MISSING_CLIENT_CAPABILITY, "over {far}: {error}");
+    }
+}
+
+/// In the other revisions `task` in a call means nothing, so a server of 2025-11-25 does not get it.
+#[tokio::test]
+async fn a_task_parameter_of_another_revision_is_ignored() {
+    for &version in ProtocolVersion::ALL.iter().filter(|version| **version != SESSIONS) {
+        let plain = Client::new("near", "1").versions([version]).connect(proxy(SESSIONS).await.service()).await.unwrap();
+        let with_tasks = connect(version, proxy(SESSIONS).await.service()).await;
+        for client in [plain, with_tasks] {
+            let text = JsonText::new(r#"{"name":"plain","arguments":{},"task":{"ttl":60000}}"#).unwrap();
+            let params = Params::from_text(text).unwrap();
+            let mut exchange = client.forward("tools/call", &params, &RequestOptions::default()).unwrap();
+            let Event::Answer(answer) = exchange.next().await else { panic!("{version}: there is no answer") };
+            let result = Params::from_text(answer.unwrap_or_else(|error| panic!("{version}: {error:?}"))).unwrap();
+            assert!(result.has("content") && !result.has("task"), "{version}: {:?}", result.text());
+        }
     }
 }
 
