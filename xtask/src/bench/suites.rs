@@ -206,6 +206,13 @@ fn builds(rig: &Rig, subjects: &[Subject], results: &mut Results) {
             _ => rig.folders.build_anew(&peers().join(kit.name()), &["--bin", &format!("bench-{}", kit.name())]),
         };
         results.add("build", "a server", kit.name(), outcome);
+        if !matches!(kit, Kit::Couplet | Kit::Rmcp) {
+            continue;
+        }
+        let folder = peers().join("stdio").join(kit.name());
+        for (case, flags) in [("a stdio server", &[][..]), ("a stdio server with optimizations", &["--release"])] {
+            results.add("build", case, kit.name(), rig.folders.build_anew(&folder, flags));
+        }
     }
 }
 

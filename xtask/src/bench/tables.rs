@@ -72,7 +72,7 @@ const LAYOUTS: [Layout; 9] = [
     },
     Layout {
         suite: "build",
-        title: "To build from nothing, without optimizations",
+        title: "To build from nothing, without optimizations unless it says so",
         columns: &[("cpu_s", "CPU s"), ("wall_s", "s")],
         compared: "cpu_s",
     },
