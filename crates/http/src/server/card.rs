@@ -56,7 +56,7 @@ impl Endpoint {
 
     /// Returns the card, if the request asks for it.
     pub(crate) fn card_page(&self, parts: &Parts) -> Option<Reply> {
-        let place = self.config.card.as_ref().filter(|card| card.path == parts.uri.path())?;
+        let place = self.config.card.as_ref().filter(|_| self.has_card(parts.uri.path()))?;
         if !matches!(parts.method, Method::GET | Method::HEAD) {
             return Some(response::not_allowed("GET, HEAD"));
         }
