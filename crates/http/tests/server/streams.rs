@@ -307,3 +307,29 @@ async fn a_stream_that_is_resumed_several_times_loses_nothing() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_resumption_leaves_the_open_stream_as_it_is() {
+    let server = server(&Seen::default());
+    let endpoint = Endpoint::new(server.clone());
+    for version in VERSIONS {
+        let session = subscribed(&endpoint, version).await;
+        let mut get = session.get(None).await;
+        let mut next = async || {
+            server.updated("test://a");
+            let message = async {
+                loop {
+                    let event = get.body.event().await.expect("the stream is open");
+                    if event.is_message() {
+                        break event.id.unwrap();
+                    }
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(600), message).await.expect("it is sent")
+        };
+        let first = next().await;
+        let (stream, _) = first.rsplit_once('-').unwrap();
+        assert_eq!(session.get(Some(&format!("{stream}-77"))).await.status, 400, "{version}");
+        assert!(next().await.starts_with(stream), "{version}");
+    }
+}

@@ -283,6 +283,10 @@ impl Endpoint {
     /// Resumes a stream that belongs to no request. It goes on as another one, with numbers of its own, which begins with all
     /// that the client missed: also in streams that continued it before and were lost, too.
     async fn listen_again(&self, live: &Arc<LiveSession>, number: u64, seq: u64) -> Result<Reader, Box<Reply>> {
+        // A resumption that is refused leaves the open streams as they are. Before the first event there is nothing to find.
+        if seq != 0 && self.config.after(&live.id, number, seq).await.map_err(late)?.is_none() {
+            return Err(lost());
+        }
         let opened = live.listen_again(&self.config, number);
         let (line, mut reader, before) = opened.map_err(|declined| Box::new(decline(declined)))?;
         driver::wake(live, &self.config);
