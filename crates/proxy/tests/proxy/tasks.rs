@@ -226,7 +226,8 @@ async fn a_task_that_is_required_needs_the_extension() {
 #[tokio::test]
 async fn a_task_parameter_of_another_revision_is_ignored() {
     for &version in ProtocolVersion::ALL.iter().filter(|version| **version != SESSIONS) {
-        let plain = Client::new("near", "1").versions([version]).connect(proxy(SESSIONS).await.service()).await.unwrap();
+        let plain =
+            Client::new("near", "1").versions([version]).connect(proxy(SESSIONS).await.service()).await.unwrap();
         let with_tasks = connect(version, proxy(SESSIONS).await.service()).await;
         for client in [plain, with_tasks] {
             let text = JsonText::new(r#"{"name":"plain","arguments":{},"task":{"ttl":60000}}"#).unwrap();

@@ -75,7 +75,8 @@ mod tests {
     /// Also at the edges of blocks.
     #[test]
     fn no_special_byte_is_passed_in_a_long_string() {
-        for at in [BLOCK - 1, BLOCK, NEAR + BLOCK - 1, NEAR + BLOCK, NEAR + BLOCK + 1, NEAR + 2 * BLOCK, 3 * BLOCK - 1] {
+        for at in [BLOCK - 1, BLOCK, NEAR + BLOCK - 1, NEAR + BLOCK, NEAR + BLOCK + 1, NEAR + 2 * BLOCK, 3 * BLOCK - 1]
+        {
             for special in [b'"', b'\\', b'\n'] {
                 let mut text = vec![b'x'; 3 * BLOCK];
                 text[at] = special;
