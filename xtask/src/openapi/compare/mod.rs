@@ -51,8 +51,8 @@ pub(super) fn run(options: &[&str]) -> Result<(), Failure> {
         _ => return Err("the only option is `--write`".to_owned()),
     };
     let folder = documents::fetch()?.map_err(|why| format!("the documents cannot be had: {why}"))?;
-    workspace::cargo(["build", "--release", "--package", "couplet-cli"])?;
-    let couplet = workspace::target()?.join("release/couplet");
+    workspace::cargo(["build", "--profile", "dist", "--package", "couplet-cli"])?;
+    let couplet = workspace::target()?.join("dist/couplet");
     let python = bench::fastmcp()?;
     let wanted = |name: &&(&str, Make)| names.is_empty() || names.contains(&name.0);
     let peers = PEERS.iter().filter(wanted).map(|(_, make)| make(&couplet, &python));
