@@ -25,9 +25,7 @@ fn far(text: &[u8]) -> usize {
     let mut passed = 0;
     for block in text.chunks(BLOCK) {
         let plain = &block[..to_quote(block)];
-        // Without an exit the loop is vectorized.
-        let least = plain.iter().fold(u8::MAX, |least, byte| least.min(*byte));
-        if least < b' ' {
+        if least(plain) < b' ' {
             return passed + plain.iter().position(|byte| *byte < b' ').unwrap_or(plain.len());
         }
         passed += plain.len();
@@ -36,6 +34,18 @@ fn far(text: &[u8]) -> usize {
         }
     }
     passed
+}
+
+/// The least byte. Lanes without an exit become vectors, whatever else is optimized around them.
+fn least(text: &[u8]) -> u8 {
+    let mut least = [u8::MAX; 32];
+    let (whole, rest) = text.as_chunks::<32>();
+    for chunk in whole {
+        for (least, byte) in least.iter_mut().zip(chunk) {
+            *least = (*least).min(*byte);
+        }
+    }
+    least.iter().chain(rest).fold(u8::MAX, |least, byte| least.min(*byte))
 }
 
 /// The number of bytes before a quote or a backslash.
