@@ -164,7 +164,7 @@ impl Cluster {
     }
 
     /// Requests that only turn the load balancer: attempts of always as many requests as there are replicas would begin at
-    /// the same replica each time, so every fourth one has one request more.
+    /// the same replica each time, so after every four of them there is one request more.
     async fn turn(&self, attempt: usize) -> Outcome {
         for _ in 0..attempt / 4 {
             raw::ping(&self.url, "none", self.version).await?;
