@@ -80,7 +80,7 @@ fn after(text: &str, start: &str) -> Option<String> {
 }
 
 /// The folders of what is built.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Folders {
     /// Where the programs of the workspace are.
     pub(super) ours: PathBuf,

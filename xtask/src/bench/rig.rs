@@ -39,6 +39,11 @@ impl Rig {
         Self { folders, pinned, quick: options.quick }
     }
 
+    /// The same programs, each on any processor.
+    pub(super) fn unpinned(&self) -> Self {
+        Self { folders: self.folders.clone(), pinned: false, quick: self.quick }
+    }
+
     /// For how long to measure, in seconds.
     pub(super) const fn seconds(&self) -> &'static str {
         if self.quick { "0.3" } else { "1.0" }

@@ -55,6 +55,9 @@ pub(super) fn run(rig: &Rig, gateway: Gateway, wanted: &[String], results: &mut 
                 results.add("client", life, name, measured);
             }
         }
+        if has("machine") {
+            results.add("machine", life, name, machine(&rig.unpinned(), gateway, life));
+        }
         if has("big") {
             results.add("big", life, name, with(rig, gateway, FEW, |running| big(rig, gateway, running, life)));
         }
@@ -96,8 +99,19 @@ fn load(
 
 /// Our client, which calls the server directly: with the server it is a whole call.
 fn client(rig: &Rig, running: &Running, life: &str) -> Result<Value, Failure> {
-    let words = ["--life", life, "--secs", rig.seconds(), "--url", &running.gateway.url];
+    sessions(rig, running, life, "1")
+}
+
+/// Sessions of our client, the gateway and the server on all processors, as on a machine that has nothing else to do.
+fn machine(rig: &Rig, gateway: Gateway, life: &str) -> Result<Value, Failure> {
+    with(rig, gateway, FEW, |running| sessions(rig, running, life, SESSIONS[1]))
+}
+
+fn sessions(rig: &Rig, running: &Running, life: &str, count: &str) -> Result<Value, Failure> {
+    let words = ["--life", life, "--secs", rig.seconds(), "--sessions", count, "--url", &running.gateway.url];
     let mut measured = rig.client(rig.folders.our("bench-client"), &words, &[])?;
+    measured["us_per_call"] = json!(measured["rps"].as_f64().map(|rps| 1e6 / rps));
+    // A wrong answer would have ended the client.
     measured["errors"] = json!(0);
     Ok(measured)
 }

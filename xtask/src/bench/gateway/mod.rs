@@ -22,7 +22,7 @@ use super::{
 use crate::{Failure, workspace::cargo};
 
 /// The parts, in the order in which they run.
-const PARTS: [&str; 5] = ["calls", "big", "list", "instructions", "fleet"];
+const PARTS: [&str; 6] = ["calls", "machine", "big", "list", "instructions", "fleet"];
 
 pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     let started = Instant::now();

@@ -11,6 +11,7 @@ pub(super) fn render(results: &Results) -> String {
     for (life, date) in LIVES {
         out += &calls(results, life, date);
     }
+    out += &machine(results);
     for (life, date) in LIVES {
         out += &big(results, life, date);
     }
@@ -79,9 +80,6 @@ fn calls(results: &Results, life: &str, date: &str) -> String {
     for name in names {
         let at = |case: &str, key: &str| value(results, "calls", case, name, "cpu_us", key);
         let rps = at(&many, "rps");
-        let percent = |own: Option<f64>, direct: Option<f64>| {
-            own.zip(direct).map_or("–".to_owned(), |(own, direct)| format!("{:.0} %", own / direct * 100.0))
-        };
         let (share, per_cpu) = (percent(rps, direct), percent(busy, at(&many, "cpu_us")));
         let own = at(&one, "cpu_us").filter(|_| name != "direct");
         let times = own.zip(both).map_or("–".to_owned(), |(own, both)| format!("{:.2}", own / both));
@@ -92,6 +90,30 @@ fn calls(results: &Results, life: &str, date: &str) -> String {
             shown(at(&many, "cpu_us")),
             shown(rps),
         );
+    }
+    out
+}
+
+fn percent(own: Option<f64>, direct: Option<f64>) -> String {
+    own.zip(direct).map_or("–".to_owned(), |(own, direct)| format!("{:.0} %", own / direct * 100.0))
+}
+
+fn machine(results: &Results) -> String {
+    let names = results.names("machine", LIVES[0].0);
+    if names.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "\nA small call of 32 sessions on the whole machine: our client, the gateway and the server on any processor, all \
+         of them busy.\n\n| | {0}, calls/s | of direct | {1}, calls/s | of direct |\n|---|---:|---:|---:|---:|\n",
+        LIVES[0].1, LIVES[1].1
+    );
+    for name in names {
+        let columns = LIVES.map(|(life, _)| {
+            let rps = |name: &str| value(results, "machine", life, name, "us_per_call", "rps");
+            format!("{} | {}", shown(rps(name)), percent(rps(name), rps("direct")))
+        });
+        out += &format!("| {name} | {} |\n", columns.join(" | "));
     }
     out
 }
