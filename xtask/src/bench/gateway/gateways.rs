@@ -42,15 +42,18 @@ pub(super) enum Gateway {
     FastMcp,
     /// The crate `mcp-proxy`.
     Crate,
+    /// haproxy, which passes requests on and knows nothing of messages: the least that a hop over HTTP costs.
+    Haproxy,
 }
 
-use Gateway::{Crate, Direct, FastMcp, Http, HttpAudited, Npm, Pypi, Run, Stdio, StdioAudited};
+use Gateway::{Crate, Direct, FastMcp, Haproxy, Http, HttpAudited, Npm, Pypi, Run, Stdio, StdioAudited};
 
 /// The servers behind a gateway: names, and how they are started.
 pub(super) type Servers<'a> = [(&'a str, Upstream)];
 
 impl Gateway {
-    pub(super) const ALL: [Self; 10] = [Direct, Stdio, Http, StdioAudited, HttpAudited, Run, Crate, Npm, FastMcp, Pypi];
+    pub(super) const ALL: [Self; 11] =
+        [Direct, Stdio, Http, StdioAudited, HttpAudited, Haproxy, Run, Crate, Npm, FastMcp, Pypi];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -64,6 +67,7 @@ impl Gateway {
             Pypi => "mcp-proxy 0.13.0 (PyPI)",
             FastMcp => "FastMCP 4.1.4 proxy",
             Crate => "mcp-proxy 0.6.0 (crate)",
+            Haproxy => "haproxy, HTTP alone",
         }
     }
 
@@ -80,6 +84,7 @@ impl Gateway {
             Pypi => "pypi",
             FastMcp => "fastmcp",
             Crate => "crate",
+            Haproxy => "haproxy",
         }
     }
 
@@ -119,6 +124,7 @@ impl Gateway {
             Pypi => folders.pip_at("mcp-proxy", &[here().join("requirements.txt")]),
             FastMcp => folders.build(Kit::FastMcp),
             Crate => from_crates(folders),
+            Haproxy => capture(command("haproxy").arg("-v")).map(drop),
         }
     }
 
@@ -138,6 +144,11 @@ impl Gateway {
                 let servers = [("bench", Upstream::Url(behind.url.clone()))];
                 let gateway = couplet_under(rig, &[], &servers, Names::Bare, self.pins())?;
                 Ok(Running { behind: Some(behind), ..gateway })
+            }
+            Haproxy => {
+                let behind = rig.listen(server, "http {port}")?;
+                let gateway = haproxy(rig, &behind.url)?;
+                Ok(Running { gateway, behind: Some(behind) })
             }
             _ => self.other(rig, &words("stdio")).map(Running::alone),
         }
@@ -175,6 +186,19 @@ impl Gateway {
         let words = rig.on_server([&words, behind].concat());
         Listening::spawn(line(&words), address, path)
     }
+}
+
+/// One thread of haproxy before a server, with connections that are reused.
+fn haproxy(rig: &Rig, server: &str) -> Result<Listening, Failure> {
+    let address = free_address()?;
+    let behind = server.trim_start_matches("http://").trim_end_matches("/mcp");
+    let config = format!(
+        "global\n  nbthread 1\ndefaults\n  mode http\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n  \
+         http-reuse always\nfrontend front\n  bind {address}\n  default_backend back\nbackend back\n  server one {behind}\n"
+    );
+    let file = rig.folders.bench.join("gateways/haproxy.cfg");
+    fs::write(&file, config).map_err(|e| format!("{}: {e}", file.display()))?;
+    Listening::spawn(line(&rig.on_server(vec!["haproxy".to_owned(), "-f".to_owned(), text(&file)])), address, "/mcp")
 }
 
 /// Adds a word.
