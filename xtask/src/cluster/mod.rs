@@ -192,3 +192,21 @@ fn said(running: Group, folder: &Path, revision: &str, scenario: &str) -> Result
         None => Err(format!("it said nothing of use; see {}", log.display())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn valkey_is_used_where_it_is_installed() {
+        for (installed, expected) in [
+            (&["valkey-server", "redis-server"][..], "valkey-server"),
+            (&["valkey-server"], "valkey-server"),
+            (&["redis-server"], "redis-server"),
+            // The package that is installed then.
+            (&[], "redis-server"),
+        ] {
+            assert_eq!(first_of(&STORES, |program| installed.contains(&program)), expected, "{installed:?}");
+        }
+    }
+}
