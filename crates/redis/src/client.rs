@@ -20,7 +20,7 @@ use crate::{
 ///
 /// # Errors
 /// Each operation fails with [`ErrorKind::Timeout`] if there is no answer in time, with [`ErrorKind::Transport`] if there
-/// is no connection or the server is not ready, and with [`ErrorKind::Config`] if the URL, the keys or the prefix are not
+/// is no connection or the server is not ready or full, and with [`ErrorKind::Config`] if the URL, the keys or the prefix are not
 /// those of the stored data.
 ///
 /// ```

@@ -22,6 +22,18 @@ pub(crate) fn foreign(key: &str) -> Error {
     Error::new(ErrorKind::Config, what)
 }
 
+/// Whether a server that can be reached takes no writes at the moment.
+pub(crate) fn is_refusal(error: &RedisError) -> bool {
+    matches!(error.code(), Some("OOM" | "MISCONF"))
+}
+
+/// Whether an error says that the server cannot be reached, or does not answer.
+#[cfg(feature = "cluster")]
+pub(crate) fn is_lost(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<RedisError>());
+    couplet_core::Outage::is_outage(error) && !source.is_some_and(is_refusal)
+}
+
 fn explain(error: &RedisError) -> (ErrorKind, String) {
     if error.is_timeout() {
         return (ErrorKind::Timeout, "did not answer in time".to_owned());
@@ -50,12 +62,13 @@ fn explain(error: &RedisError) -> (ErrorKind, String) {
         }
         Kind::Server(Server::NoPerm) => (ErrorKind::Config, format!("does not allow a command: {detail}")),
         _ => match error.code() {
-            Some("OOM") => (ErrorKind::Other, "is out of memory: raise its `maxmemory`".to_owned()),
+            // An outage for its users, who write; `is_refusal` tells it from a server that cannot be reached.
+            Some("OOM") => (ErrorKind::Transport, "is out of memory: raise its `maxmemory`".to_owned()),
             Some("WRONGTYPE") => wrong_type(),
             Some("NOAUTH" | "WRONGPASS") => {
                 (ErrorKind::Config, "refused the user name or the password; check the URL".to_owned())
             }
-            Some("MISCONF") => (ErrorKind::Other, format!("takes no writes: {detail}")),
+            Some("MISCONF") => (ErrorKind::Transport, format!("takes no writes: {detail}")),
             _ if detail.contains("WRONGTYPE") => wrong_type(),
             _ => (ErrorKind::Other, format!("failed: {error}")),
         },

@@ -1,8 +1,8 @@
-//! A store with a timeout on each operation.
+//! A store with a timeout on each operation, which logs its outages.
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::BoxFuture;
+use couplet_core::{BoxFuture, Error, ErrorKind, Outage, OutageChange};
 
 use crate::{
     record::{Change, Record},
@@ -13,11 +13,20 @@ use crate::{
 pub(crate) struct Bounded {
     store: Arc<dyn Store>,
     limit: Duration,
+    outage: Outage,
+}
+
+/// What an operation does in a store. One that is full answers reads and deletions in between: an outage ends only with an
+/// operation that stores something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Stores,
+    Other,
 }
 
 impl Bounded {
     pub(crate) fn new(store: Arc<dyn Store>, limit: Duration) -> Self {
-        Self { store, limit }
+        Self { store, limit, outage: Outage::new() }
     }
 
     pub(crate) fn is_exclusive(&self) -> bool {
@@ -30,11 +39,11 @@ impl Bounded {
     }
 
     pub(crate) async fn insert(&self, record: Record, lease: Duration) -> Result<Option<Record>, StoreError> {
-        self.wait("insert", self.store.insert(record, lease)).await
+        self.wait("insert", Effect::Stores, self.limit, self.store.insert(record, lease)).await
     }
 
     pub(crate) async fn get(&self, id: &str) -> Result<Option<Record>, StoreError> {
-        self.wait("get", self.store.get(id)).await
+        self.wait("get", Effect::Other, self.limit, self.store.get(id)).await
     }
 
     pub(crate) async fn change(
@@ -43,19 +52,20 @@ impl Bounded {
         fence: Option<u64>,
         change: Change,
     ) -> Result<Option<Record>, StoreError> {
-        self.wait("change", self.store.change(id, fence, change)).await
+        self.wait("change", Effect::Stores, self.limit, self.store.change(id, fence, change)).await
     }
 
     pub(crate) async fn claim(&self, id: &str, node: &str, lease: Duration) -> Result<Option<Record>, StoreError> {
-        self.wait("claim", self.store.claim(id, node, lease)).await
+        self.wait("claim", Effect::Stores, self.limit, self.store.claim(id, node, lease)).await
     }
 
+    /// Renews leases. There should be time for another attempt before they end.
     pub(crate) async fn renew(&self, tasks: &[(String, u64)], lease: Duration) -> Result<Vec<String>, StoreError> {
-        self.wait("renew", self.store.renew(tasks, lease)).await
+        self.wait("renew", Effect::Stores, self.limit.min(lease / 3), self.store.renew(tasks, lease)).await
     }
 
     pub(crate) async fn release(&self, id: &str, generation: u64) -> Result<bool, StoreError> {
-        self.wait("release", self.store.release(id, generation)).await
+        self.wait("release", Effect::Other, self.limit, self.store.release(id, generation)).await
     }
 
     pub(crate) async fn list(
@@ -64,11 +74,11 @@ impl Bounded {
         after: Option<&str>,
         most: usize,
     ) -> Result<Option<Vec<Record>>, StoreError> {
-        self.wait("list", self.store.list(owner, after, most)).await
+        self.wait("list", Effect::Other, self.limit, self.store.list(owner, after, most)).await
     }
 
     pub(crate) async fn purge(&self, now: u64) -> Result<(), StoreError> {
-        self.wait("purge", self.store.purge(now)).await
+        self.wait("purge", Effect::Other, self.limit, self.store.purge(now)).await
     }
 
     /// Waits for a change of a task, and for `most` at most. A store that fails is polled.
@@ -80,9 +90,23 @@ impl Bounded {
         }
     }
 
-    async fn wait<T>(&self, what: &str, work: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, StoreError> {
-        tokio::time::timeout(self.limit, work)
-            .await
-            .unwrap_or_else(|_| Err(StoreError::new(format!("`{what}` timed out after {:?}", self.limit))))
+    async fn wait<T>(
+        &self,
+        what: &str,
+        effect: Effect,
+        limit: Duration,
+        work: BoxFuture<'_, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let late = || Error::new(ErrorKind::Timeout, format!("`{what}` timed out after {limit:?}"));
+        let done = tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(StoreError::new(late())));
+        if done.is_ok() && effect == Effect::Other {
+            return done;
+        }
+        match (self.outage.note(done.as_ref().err().and_then(StoreError::outage).as_ref()), &done) {
+            (Some(OutageChange::Began), Err(error)) => tracing::warn!(%error, "the store of tasks is away"),
+            (Some(OutageChange::Ended), _) => tracing::info!("the store of tasks is back"),
+            _ => {}
+        }
+        done
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use couplet_core::BoxFuture;
+use couplet_core::{BoxFuture, Error, ErrorKind};
 use couplet_types::RpcError;
 
 use crate::{
@@ -169,9 +169,24 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 pub struct StoreError(Box<dyn std::error::Error + Send + Sync>);
 
 impl StoreError {
-    /// Wraps the underlying error.
+    /// Wraps the underlying error. An [`Error`] of the kind `Config` is a mistake, and logged whenever it occurs; with any
+    /// other error the store is away, which is logged once.
     pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(error.into())
+    }
+
+    /// The error as one of a store that is away; nothing if it is a mistake.
+    pub(crate) fn outage(&self) -> Option<Error> {
+        let is_mistake = self.0.downcast_ref::<Error>().is_some_and(|error| error.kind() == ErrorKind::Config);
+        (!is_mistake).then(|| Error::new(ErrorKind::Transport, self.to_string()))
+    }
+
+    /// Logs what failed because of the error. During an outage that is a detail: one line says that the store is away.
+    pub(crate) fn log(&self, what: &str) {
+        match self.outage() {
+            Some(error) => tracing::debug!(%error, "{what}"),
+            None => tracing::error!(error = %self, "{what}"),
+        }
     }
 }
 
@@ -190,7 +205,7 @@ impl std::error::Error for StoreError {
 /// The underlying error is logged, and not sent to the peer.
 impl From<StoreError> for RpcError {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "the task store failed");
+        error.log("a request needs the task store");
         Self::internal("the task store is unavailable; retry later")
     }
 }

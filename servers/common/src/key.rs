@@ -1,4 +1,4 @@
-//! The key that replicas of a server share, from a file.
+//! The keys that replicas of a server share, from a file.
 
 use std::{
     error, fmt,
@@ -7,20 +7,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use couplet::core::Sealer;
+
 /// The flag of the key that signs the state of multi-round-trip requests.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct StateKeyArgs {
-    /// File with the key of request state, which all replicas share: 32 random bytes in hex (default: a random key)
+    /// File with the key that all replicas share: 32 random bytes in hex, then up to 4 other keys to accept, one per line
+    /// (default: a random key)
     #[arg(long, value_name = "FILE")]
     pub state_key_file: Option<PathBuf>,
 }
 
 impl StateKeyArgs {
-    /// Reads the key; `None` without the flag.
+    /// Reads the keys; `None` without the flag.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not 64 hexadecimal digits.
-    pub fn read(&self) -> Result<Option<[u8; 32]>, KeyError> {
+    /// If the file cannot be read, a line is not 64 hexadecimal digits, or there are more than five.
+    pub fn read(&self) -> Result<Option<StateKeys>, KeyError> {
         self.state_key_file.as_deref().map(read).transpose()
     }
 
@@ -30,6 +33,44 @@ impl StateKeyArgs {
         let path = self.state_key_file.as_deref()?;
         is_open(path)
             .then(|| format!("`{}` can be read by every user: use mode 600, or 640 with a group", path.display()))
+    }
+}
+
+/// The keys that replicas share. The first one signs and seals; the others are accepted too, so that keys can be changed
+/// while replicas run.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StateKeys {
+    current: [u8; 32],
+    others: Vec<[u8; 32]>,
+}
+
+impl StateKeys {
+    /// The maximum number of other keys.
+    const MAX_OTHERS: usize = 4;
+
+    /// Returns the key that signs and seals.
+    #[must_use]
+    pub fn current(&self) -> [u8; 32] {
+        self.current
+    }
+
+    /// Returns the keys that are accepted as well.
+    #[must_use]
+    pub fn others(&self) -> &[[u8; 32]] {
+        &self.others
+    }
+
+    /// Creates a sealer of request state.
+    #[must_use]
+    pub fn sealer(&self) -> Sealer {
+        self.others.iter().fold(Sealer::new(self.current), |sealer, key| sealer.also_opens(*key))
+    }
+}
+
+impl fmt::Debug for StateKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Keys are secrets.
+        f.debug_struct("StateKeys").field("others", &self.others.len()).finish_non_exhaustive()
     }
 }
 
@@ -48,17 +89,33 @@ impl fmt::Display for KeyError {
 
 impl error::Error for KeyError {}
 
-fn read(path: &Path) -> Result<[u8; 32], KeyError> {
+fn read(path: &Path) -> Result<StateKeys, KeyError> {
     let fail = |what: String| KeyError { path: path.to_owned(), what };
     let text = contents(path).map_err(|error| fail(error.to_string()))?;
-    parse(text.trim_ascii()).map_err(fail)
+    parse_all(&text).map_err(fail)
 }
 
-/// The beginning of a file: a key is short, and the path may be wrong.
+/// The beginning of a file: keys are short, and the path may be wrong.
 fn contents(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     File::open(path)?.take(1024).read_to_end(&mut text)?;
     Ok(text)
+}
+
+/// One key per line. Empty lines are skipped.
+fn parse_all(text: &[u8]) -> Result<StateKeys, String> {
+    let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).zip(1_usize..);
+    let mut lines = lines.filter(|(line, _)| !line.is_empty());
+    let current = parse(lines.next().map_or(&[][..], |(line, _)| line))?;
+    let mut others = Vec::new();
+    for (line, number) in lines {
+        if others.len() == StateKeys::MAX_OTHERS {
+            let most = 1 + StateKeys::MAX_OTHERS;
+            return Err(format!("it has more than {most} keys; remove the oldest, which is the last"));
+        }
+        others.push(parse(line).map_err(|what| format!("in line {number}, {what}"))?);
+    }
+    Ok(StateKeys { current, others })
 }
 
 fn parse(text: &[u8]) -> Result<[u8; 32], String> {
@@ -117,6 +174,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_first_line_is_the_current_key() {
+        let lines = |keys: &[u8]| keys.iter().map(|key| format!("{key:02x}").repeat(32) + "\n").collect::<String>();
+        let keys = |text: &str| parse_all(text.as_bytes()).map(|keys| (keys.current[0], keys.others.concat()));
+        let others = |keys: &[u8]| keys.iter().flat_map(|key| [*key; 32]).collect::<Vec<_>>();
+        for (text, current, accepted) in [
+            (lines(&[1]), 1, vec![]),
+            (lines(&[2, 1]), 2, others(&[1])),
+            (format!("\n {}", lines(&[2, 1]).replace('\n', " \r\n\r\n")), 2, others(&[1])),
+            (lines(&[5, 4, 3, 2, 1]), 5, others(&[4, 3, 2, 1])),
+        ] {
+            assert_eq!(keys(&text), Ok((current, accepted)), "{text}");
+        }
+        for (text, says) in [
+            ("\n\n".to_owned(), "it has 0 digits"),
+            (lines(&[6, 5, 4, 3, 2, 1]), "it has more than 5 keys"),
+            (lines(&[2]) + "\n0102", "in line 3, it has 4 digits"),
+            (lines(&[2]) + "01x", "in line 2, character 3 is not"),
+        ] {
+            let error = keys(&text).expect_err(&text);
+            assert!(error.starts_with(says) && !error.contains("01"), "{error}");
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_file_that_every_user_can_read_is_warned_about() {
@@ -125,7 +206,7 @@ mod tests {
         let path = folder.path().join("key");
         std::fs::write(&path, format!(" {}\n", "ab".repeat(32))).expect("it can be written");
         let args = StateKeyArgs { state_key_file: Some(path.clone()) };
-        assert_eq!(args.read().expect("it is a key"), Some([0xab; 32]));
+        assert_eq!(args.read().expect("it is a key"), Some(StateKeys { current: [0xab; 32], others: vec![] }));
         for (mode, is_warned) in [(0o600, false), (0o640, false), (0o644, true)] {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
             assert_eq!(args.warning().is_some(), is_warned, "{mode:o}");

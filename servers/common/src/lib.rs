@@ -2,7 +2,7 @@
 //!
 //! * [`SiteArgs`] are the flags of an HTTP endpoint, with its limits. [`SocketArgs`] and [`bind`] open its [`Socket`]: an
 //!   address, a Unix domain socket, or one that systemd passes.
-//! * [`SharedArgs`] and [`Shared`]: the key ([`StateKeyArgs`]) and the store that replicas share.
+//! * [`SharedArgs`] and [`Shared`]: the keys ([`StateKeyArgs`]) and the store that replicas share.
 //! * [`LogArgs`] and [`start_logs`]: log lines on standard error, as `RUST_LOG` and `--log-format` say.
 //! * [`Signals`], [`serve_http`] and [`serve_until_signal`]: graceful shutdown on SIGINT, SIGTERM and SIGHUP.
 //! * [`ServeArgs`] and [`serve`]: all of it together, for a server's `main`.
@@ -23,7 +23,7 @@ mod site;
 mod socket;
 
 pub use couplet::signal::{Signal, Signals, serve_until_signal};
-pub use key::{KeyError, StateKeyArgs};
+pub use key::{KeyError, StateKeyArgs, StateKeys};
 pub use logs::{LogArgs, LogFormat, filter, start_logs};
 pub use serve::{ServeArgs, serve, serve_http};
 pub use shared::{Shared, SharedArgs};

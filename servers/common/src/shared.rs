@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::{error::Error, fmt};
 
-use couplet::{http::server::HttpTransport, prelude::Server};
+use couplet::{core::Sealer, http::server::HttpTransport, prelude::Server};
 #[cfg(feature = "redis")]
 use couplet::{
     http::server::Replica,
-    redis::{Redis, RedisBus, RedisEvents, RedisOutcomes, RedisSessions, RedisTasks},
+    redis::{Keys, Redis, RedisBuilder, RedisBus, RedisEvents, RedisOutcomes, RedisSessions, RedisTasks},
     tasks::Tasks,
 };
 
-use crate::key::StateKeyArgs;
+use crate::key::{StateKeyArgs, StateKeys};
 
 /// The flags of what replicas share.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -24,6 +24,10 @@ pub struct SharedArgs {
     #[cfg(feature = "redis")]
     #[arg(long, value_name = "URL", requires = "state_key_file")]
     pub store: Option<String>,
+    /// Prefix of all keys in the store; servers that share a store need different ones (default: couplet:)
+    #[cfg(feature = "redis")]
+    #[arg(long, value_name = "PREFIX", requires = "store")]
+    pub store_prefix: Option<String>,
     /// URL at which the other replicas reach this one, such as http://10.0.0.7:3001/mcp; needs --store
     #[cfg(feature = "redis")]
     #[arg(long, value_name = "URL", requires = "store")]
@@ -36,31 +40,45 @@ impl SharedArgs {
     /// # Errors
     /// If the key cannot be read, or a URL is not one.
     pub fn open(&self) -> Result<Shared, Box<dyn Error>> {
-        let key = self.key.read()?;
-        // Without the key the flags are refused.
-        #[cfg(feature = "redis")]
-        let replica = match (&self.node_url, key) {
-            (Some(url), Some(key)) => Some(Replica::new(url.clone(), key)?),
-            _ => None,
-        };
+        let keys = self.key.read()?;
+        // Without a key the flags are refused.
         Ok(Shared {
-            key,
             #[cfg(feature = "redis")]
-            redis: match (&self.store, key) {
-                (Some(url), Some(key)) => Some(Redis::new(url, key)?),
+            redis: match (&self.store, &keys) {
+                (Some(url), Some(keys)) => Some(redis(url, self.store_prefix.as_deref(), keys)?),
                 _ => None,
             },
             #[cfg(feature = "redis")]
-            replica,
+            replica: match (&self.node_url, &keys) {
+                (Some(url), Some(keys)) => Some(replica(url, keys)?),
+                _ => None,
+            },
+            keys,
             warning: self.key.warning(),
         })
     }
 }
 
+#[cfg(feature = "redis")]
+fn redis(url: &str, prefix: Option<&str>, keys: &StateKeys) -> Result<Redis, couplet::Error> {
+    prefix.into_iter().fold(Redis::builder(url, sealing(keys)), RedisBuilder::prefix).build()
+}
+
+#[cfg(feature = "redis")]
+fn sealing(keys: &StateKeys) -> Keys {
+    keys.others().iter().fold(Keys::new(keys.current()), |sealing, key| sealing.also_opens(*key))
+}
+
+#[cfg(feature = "redis")]
+fn replica(url: &str, keys: &StateKeys) -> Result<Replica, couplet::Error> {
+    let replica = Replica::new(url, keys.current())?;
+    Ok(keys.others().iter().fold(replica, |replica, key| replica.also_accepts(*key)))
+}
+
 /// What the replicas of a server share. The default is a server on its own.
 #[derive(Clone, Default)]
 pub struct Shared {
-    key: Option<[u8; 32]>,
+    keys: Option<StateKeys>,
     #[cfg(feature = "redis")]
     redis: Option<Redis>,
     #[cfg(feature = "redis")]
@@ -79,16 +97,16 @@ impl Shared {
 
     /// Configures a server without the bus of changes, for a server whose replicas notice each change by themselves.
     pub fn configure_calls<S: Clone + Send + Sync + 'static>(&self, server: Server<S>) -> Server<S> {
-        let server = self.key.into_iter().fold(server, |server, key| server.request_state_key(key));
+        let server = self.sealer().into_iter().fold(server, |server, sealer| server.request_state_key(sealer));
         #[cfg(feature = "redis")]
         let server = self.redis.iter().fold(server, |server, redis| server.outcomes(RedisOutcomes::new(redis)));
         server
     }
 
-    /// Returns the key of request state, if there is one, for a service that is not a [`Server`].
+    /// Returns the sealer of request state, if there is a key, for a service that is not a [`Server`].
     #[must_use]
-    pub fn request_state_key(&self) -> Option<[u8; 32]> {
-        self.key
+    pub fn sealer(&self) -> Option<Sealer> {
+        self.keys.as_ref().map(StateKeys::sealer)
     }
 
     /// Returns tasks in the store, or in memory without one.
@@ -122,6 +140,50 @@ impl Shared {
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The key is a secret.
-        f.debug_struct("Shared").field("has_key", &self.key.is_some()).finish_non_exhaustive()
+        f.debug_struct("Shared").field("has_key", &self.keys.is_some()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "redis"))]
+mod tests {
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Program {
+        #[command(flatten)]
+        shared: SharedArgs,
+    }
+
+    /// What a program does with these flags and two keys.
+    fn open(flags: &[&str]) -> Result<Shared, String> {
+        let folder = tempfile::tempdir().expect("there is room");
+        let file = folder.path().join("keys");
+        std::fs::write(&file, format!("{}\n{}\n", "02".repeat(32), "01".repeat(32))).expect("it can be written");
+        let key = ["program", "--state-key-file", file.to_str().expect("it is text")];
+        let arguments = key.iter().chain(flags);
+        let program = <Program as clap::Parser>::try_parse_from(arguments).map_err(|error| error.to_string())?;
+        program.shared.open().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_store_has_a_prefix_and_all_keys() {
+        let store = ["--store", "redis://localhost"];
+        for (flags, expected) in [
+            (&store[..], r#"prefix: "couplet:""#),
+            (&[&store[..], &["--store-prefix", "notes:"]].concat(), r#"prefix: "notes:""#),
+        ] {
+            let shared = open(flags).expect("these are flags");
+            let shown = format!("{:?}", shared.redis.expect("there is a store"));
+            assert!(shown.contains(expected), "{shown}");
+            let sealing = sealing(&shared.keys.expect("there are keys"));
+            assert_eq!(format!("{sealing:?}"), "Keys { count: 2, .. }");
+        }
+        for (flags, says) in [
+            (&["--store-prefix", "notes:"][..], "--store <URL>"),
+            (&[&store[..], &["--store-prefix", "{notes}"]].concat(), "expected a prefix without braces"),
+        ] {
+            let error = open(flags).expect_err(says);
+            assert!(error.contains(says), "{error}");
+        }
     }
 }

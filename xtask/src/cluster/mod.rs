@@ -35,8 +35,8 @@ use crate::{
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 /// How many replicas there are.
 const REPLICAS: usize = 3;
-/// The programs that are needed, and their packages.
-const PROGRAMS: &[(&str, &str)] = &[("redis-server", "redis-server"), ("haproxy", "haproxy")];
+/// The stores that can be used, the first one that is installed; each with the name of its Debian package.
+const STORES: [&str; 2] = ["valkey-server", "redis-server"];
 /// The time that a scenario may take.
 const DEADLINE: Duration = Duration::from_secs(150);
 
@@ -52,19 +52,30 @@ const PARTS: [Part; 6] = [
     ("outage", Cluster::outage),
 ];
 
+/// The program of the store: Valkey where it is installed.
+fn store() -> &'static str {
+    first_of(&STORES, |program| debian::find(program).is_some())
+}
+
+/// The first program that is installed, or the last one.
+fn first_of<'a>(programs: &[&'a str], is_installed: impl Fn(&str) -> bool) -> &'a str {
+    let installed = programs.iter().find(|program| is_installed(program));
+    installed.or(programs.last()).copied().unwrap_or_default()
+}
+
 /// All parts, or those that are named. The last line is for machines.
 pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
     if let [first, options @ ..] = names
         && first == "bench"
     {
-        debian::ensure(PROGRAMS)?;
+        debian::ensure(&[(store(), store()), ("haproxy", "haproxy")])?;
         return bench::run(&Cluster { folder: target()?.join("cluster"), programs: PathBuf::new() }, options);
     }
     if let Some(unknown) = names.iter().find(|name| !PARTS.iter().any(|(part, _)| part == name)) {
         let known: Vec<_> = PARTS.iter().map(|(name, _)| *name).collect();
         return Err(format!("there is no part `{unknown}`; there are {}", known.join(", ")));
     }
-    debian::ensure(PROGRAMS)?;
+    debian::ensure(&[(store(), store()), ("haproxy", "haproxy")])?;
     build_programs()?;
     let folder = target()?.join("cluster");
     let _ = fs::remove_dir_all(&folder);
@@ -179,5 +190,23 @@ fn said(running: Group, folder: &Path, revision: &str, scenario: &str) -> Result
         Some(line) if line.starts_with("ok ") => Ok(line[3..].to_owned()),
         Some(line) => Err(line[7..].to_owned()),
         None => Err(format!("it said nothing of use; see {}", log.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn valkey_is_used_where_it_is_installed() {
+        for (installed, expected) in [
+            (&["valkey-server", "redis-server"][..], "valkey-server"),
+            (&["valkey-server"], "valkey-server"),
+            (&["redis-server"], "redis-server"),
+            // The package that is installed then.
+            (&[], "redis-server"),
+        ] {
+            assert_eq!(first_of(&STORES, |program| installed.contains(&program)), expected, "{installed:?}");
+        }
     }
 }

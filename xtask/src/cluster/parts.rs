@@ -169,7 +169,7 @@ impl Cluster {
 /// The log of a replica says once that Redis was away, and once that it was back, however many requests there were.
 fn noticed(log: &str, errors: f64) -> Result<String, Failure> {
     let count = |what: &str| log.lines().filter(|line| line.contains(what)).count();
-    let (away, back, warnings) = (count("redis is away"), count("redis is back"), count(" WARN "));
+    let (away, back, warnings) = (count("redis is away"), count("redis is back"), count(" WARN ") + count(" ERROR "));
     if (away, back) != (1, 1) || warnings > WARNINGS {
         return Err(format!("{away} lines say that Redis is away, {back} that it is back; {warnings} warnings"));
     }

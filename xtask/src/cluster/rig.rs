@@ -159,7 +159,7 @@ impl Rig {
 }
 
 fn redis(port: u16, folder: &Path) -> Command {
-    let mut redis = command("redis-server");
+    let mut redis = command(super::store());
     redis.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port", &port.to_string(), "--dir"]);
     redis.arg(folder);
     redis

@@ -13,7 +13,7 @@ use super::{
     logout::{self, LogOut},
     send::Authorized,
     session::Session,
-    store::{MemoryStore, Store},
+    store::{Bounded, MemoryStore, Store},
 };
 use crate::{
     Secret,
@@ -157,7 +157,7 @@ impl OAuth {
 
     /// Sets the store for tokens and registrations (default: [`MemoryStore`], which is lost with the process).
     pub fn store(self, store: impl Store) -> Self {
-        self.set(|config| config.store = Arc::new(store))
+        self.set(|config| config.store = Arc::new(Bounded(store)))
     }
 
     /// Opens the login page with this function instead of the local browser. The redirect must reach a loopback port of

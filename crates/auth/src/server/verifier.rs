@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Caller, Error, ErrorKind, clock::unix_seconds};
-use couplet_http::server::{Authorize, Challenge};
+use couplet_http::server::{Authorize, Challenge, ClaimTypes};
 use http::{Uri, request::Parts};
 
 use super::{
@@ -50,6 +50,8 @@ pub struct Verifier {
     pub(crate) leeway: u64,
     pub(crate) cache_ttl: Duration,
     pub(crate) describe: Describe,
+    /// The types of the claims that `describe` attaches.
+    claim_types: ClaimTypes,
     pub(crate) memo: Memo,
 }
 
@@ -78,6 +80,7 @@ impl Verifier {
             leeway: 60,
             cache_ttl: Duration::from_secs(30),
             describe: Box::new(|caller, claims| Some(caller.with_claims(claims))),
+            claim_types: ClaimTypes::of::<Claims>(),
             memo: Memo::new(),
         };
         verifier.add_issuer(issuer).map(Self::update_dpop)
@@ -195,11 +198,14 @@ impl Verifier {
 
     /// Maps verified claims to the type that handlers receive as `Auth<T>`, instead of [`Claims`]. Returning `None`
     /// rejects the request.
+    ///
+    /// Replicas that forward requests to each other must name the type with `Replica::claims`.
     pub fn map_claims<T: Send + Sync + 'static>(
         mut self,
         map: impl Fn(Claims) -> Option<T> + Send + Sync + 'static,
     ) -> Self {
         self.describe = Box::new(move |caller, claims| Some(caller.with_claims(map(claims)?)));
+        self.claim_types = ClaimTypes::opaque::<T>();
         self
     }
 
@@ -239,6 +245,10 @@ impl Authorize for Verifier {
 
     fn document(&self, path: &str) -> Option<Bytes> {
         metadata::paths(&self.at).iter().any(|own| own == path).then(|| self.metadata())
+    }
+
+    fn claim_types(&self) -> ClaimTypes {
+        self.claim_types.clone()
     }
 }
 

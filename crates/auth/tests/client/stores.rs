@@ -1,11 +1,16 @@
 //! Where logins are kept.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 use couplet_auth::{
     Secret,
-    client::{FileStore, MemoryStore, Store},
+    client::{FileStore, MemoryStore, Store, StoreLock},
 };
+use couplet_core::{BoxFuture, Error};
 
 use crate::world::World;
 
@@ -141,4 +146,60 @@ fn what_is_no_file_of_logins_is_left_alone() {
     let error = FileStore::open(folder.file()).unwrap_err();
     assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
     FileStore::open(&folder.0).unwrap_err();
+}
+
+/// A store of which one operation does not end, once it is told so.
+#[derive(Clone, Default)]
+struct Stuck {
+    memory: Arc<MemoryStore>,
+    operation: Arc<Mutex<&'static str>>,
+}
+
+impl Stuck {
+    fn at<'a, T: Send + 'a>(
+        &self,
+        operation: &str,
+        work: BoxFuture<'a, Result<T, Error>>,
+    ) -> BoxFuture<'a, Result<T, Error>> {
+        if *self.operation.lock().unwrap() == operation { Box::pin(std::future::pending()) } else { work }
+    }
+}
+
+impl Store for Stuck {
+    fn load(&self, key: &str) -> BoxFuture<'_, Result<Option<Secret>, Error>> {
+        self.at("load", self.memory.load(key))
+    }
+
+    fn save(&self, key: &str, value: Option<Secret>) -> BoxFuture<'_, Result<(), Error>> {
+        self.at("save", self.memory.save(key, value))
+    }
+
+    fn lock(&self, server: &str) -> BoxFuture<'_, Result<StoreLock, Error>> {
+        self.at("lock", self.memory.lock(server))
+    }
+}
+
+/// A token ends; the next one needs the store.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_does_not_answer_holds_no_request_up() {
+    for (operation, expected) in [("load", None), ("save", None), ("lock", Some(200)), ("none", Some(200))] {
+        let (world, store) = (World::new(), Stuck::default());
+        world.inner().refreshes = true;
+        let client = world.client(&world.person().store(store.clone()));
+        assert_eq!(world.call(&client).await.unwrap(), 200);
+        world.revoke();
+        *store.operation.lock().unwrap() = operation;
+        let called = tokio::time::timeout(std::time::Duration::from_secs(600), world.call(&client)).await;
+        match (called.expect("it ends in time"), expected) {
+            (Ok(status), Some(expected)) => assert_eq!(status, expected, "{operation}"),
+            (Err(error), None) => {
+                assert_eq!(error.to_string(), "the store of logins did not answer within 60s", "{operation}");
+            }
+            (called, _) => panic!("{operation}: {called:?}"),
+        }
+        // Nothing is stuck for good.
+        *store.operation.lock().unwrap() = "none";
+        world.revoke();
+        assert_eq!(world.call(&client).await.unwrap(), 200, "{operation}");
+    }
 }

@@ -11,6 +11,7 @@ mod lines;
 mod login;
 mod opaque;
 mod proofs;
+mod replicas;
 mod support;
 mod tokens;
 mod vouch;

@@ -56,7 +56,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let client = builder(&args.target.connection)?;
     let server = target.connector(diagnostics.clone(), output)?;
     let proxy = Proxy::builder(client).connections(args.connections).reconnect_attempts(RESTARTS);
-    let proxy = shared.request_state_key().into_iter().fold(proxy, ProxyBuilder::request_state_key);
+    let proxy = shared.sealer().into_iter().fold(proxy, ProxyBuilder::request_state_key);
     let connecting = async {
         Ok(match args.lock.file() {
             Some(file) => {

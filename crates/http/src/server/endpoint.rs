@@ -14,9 +14,12 @@ use couplet_core::{Caller, Limits, Outage, PeerCache, ServerConnection, Service,
 use http::{StatusCode, Version, request::Parts};
 use tokio::{runtime::Handle, task::JoinSet, time::Instant};
 
-#[cfg(feature = "replicas")]
-use super::replica::{Replica, Replicas};
 use super::{limits::HttpLimits, lock};
+#[cfg(feature = "replicas")]
+use super::{
+    replica::{Replica, Replicas},
+    request::claim_types::ClaimTypes,
+};
 use crate::server::{
     metrics::Metrics,
     request::{
@@ -315,9 +318,13 @@ impl Endpoint {
     /// have paths of their own: mount the endpoint there as well.
     ///
     /// A later call replaces an earlier one; [`Authorize::or`] combines two. [`Authorize`] has examples.
+    ///
+    /// # Panics
+    /// Panics if other replicas cannot receive the claims of callers: see `Endpoint::replica`.
     #[must_use]
+    #[track_caller]
     pub fn authorize(self, authorize: impl Authorize) -> Self {
-        self.with(|config| config.authorize = Some(Arc::new(authorize)))
+        self.with(|config| config.authorize = Some(Arc::new(authorize))).with_claim_types()
     }
 
     /// Sets the principal from the request's head, for endpoints behind a layer that authenticates. No request is
@@ -355,13 +362,29 @@ impl Endpoint {
     ///
     /// The URL of the replica must lead to this endpoint and nowhere else, and not through the load balancer.
     /// [`Replica`] says what is forwarded, and has an example.
+    ///
+    /// # Panics
+    /// Panics if the authorizer attaches claims of a type that cannot be sent, and [`Replica::claims`] does not name it.
     #[cfg(feature = "replicas")]
     #[must_use]
+    #[track_caller]
     pub fn replica(self, replica: Replica) -> Self {
-        self.with(|config| {
-            config.replicas = Some(Arc::new(Replicas::new(replica)));
+        let endpoint = self.with(|config| {
+            config.replicas = Some(Arc::new(Replicas::new(replica, ClaimTypes::none())));
             config.shared = config.shared.take().map(|shared| config.reachable(shared));
-        })
+        });
+        endpoint.with_claim_types()
+    }
+
+    /// The same endpoint, whose replicas know the claims that the authorizer attaches.
+    #[track_caller]
+    fn with_claim_types(self) -> Self {
+        #[cfg(feature = "replicas")]
+        if let (Some(replicas), Some(authorize)) = (&self.config.replicas, &self.config.authorize) {
+            let replicas = Replicas::new(replicas.replica.clone(), authorize.claim_types());
+            return self.with(|config| config.replicas = Some(Arc::new(replicas)));
+        }
+        self
     }
 
     /// Sets the store of stream events, for clients that resume a stream (default: in memory).

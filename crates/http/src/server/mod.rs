@@ -69,6 +69,7 @@ pub use replica::Replica;
 pub use request::{
     Answering,
     authorize::{Authorize, Challenge},
+    claim_types::ClaimTypes,
     combine::Or,
     context::HttpRequest,
 };

@@ -27,8 +27,9 @@ impl Log {
         self.0.lock().unwrap().iter().map(|(_, line)| format!("{line}\n")).collect()
     }
 
+    /// The lines that an operator sees in any case: warnings and errors.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        self.0.lock().unwrap().iter().filter(|(level, _)| *level == Level::WARN).map(|(_, line)| line.clone()).collect()
+        self.0.lock().unwrap().iter().filter(|(level, _)| *level <= Level::WARN).map(|(_, line)| line.clone()).collect()
     }
 }
 

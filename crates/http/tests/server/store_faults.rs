@@ -7,6 +7,7 @@ use couplet_http::server::Endpoint;
 use serde_json::json;
 
 use crate::{
+    log::Log,
     store::{Fault, TestStore},
     support::{POLLING, Reply, Session, alone, call, endpoint, initialize, limits, request, send},
 };
@@ -160,4 +161,28 @@ async fn settings_that_could_not_be_stored_are_stored_later() {
     let (record, _) = couplet_http::server::SessionStore::load(&store.sessions, &session.id).await.unwrap().unwrap();
     assert!(record.memory.is_some_and(|memory| memory.windows(5).any(|part| part == b"debug")));
     drop(running);
+}
+
+/// A store that is full refuses what would store something, and answers the rest in between.
+#[tokio::test(start_paused = true)]
+async fn an_outage_is_logged_once_however_many_requests_there_are() {
+    for fault in FAULTS {
+        let store = Arc::new(TestStore::default());
+        let scene = Scene::new(&store).await;
+        let (log, _guard) = Log::start();
+        store.break_one("create", fault);
+        for _ in 0..20 {
+            let refused = send(&scene.other, request("POST", &[], initialize(POLLING).to_string())).await;
+            check_busy(&refused, "create");
+            // It is not here: the store is asked, and answers.
+            let unknown = request("POST", &[("mcp-session-id", "unknown")], call(1, "ping", &json!({})).to_string());
+            assert_eq!(send(&scene.other, unknown).await.status, 404);
+        }
+        assert_eq!(log.warnings().len(), 1, "{fault:?}: {:?}", log.warnings());
+        assert!(log.warnings()[0].contains("the store of sessions is away"), "{:?}", log.warnings());
+        store.mend();
+        Session::open(&scene.other, POLLING).await;
+        assert_eq!(log.warnings().len(), 1, "{:?}", log.warnings());
+        assert_eq!(log.text().matches("the store of sessions is back").count(), 1, "{}", log.text());
+    }
 }

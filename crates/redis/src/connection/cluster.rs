@@ -25,6 +25,7 @@ use super::{
     slots::{NodeAddress, Slots, address, slot},
     target::{Connection, Target},
 };
+use crate::error::is_lost;
 
 pub(crate) struct Cluster {
     /// The nodes of the URL, at least one.
@@ -108,7 +109,7 @@ impl Cluster {
                     Hop::Owner
                 }
                 None => {
-                    let is_lost = matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout);
+                    let is_lost = is_lost(&error);
                     if is_lost {
                         self.stale.store(true, Ordering::Relaxed);
                     }

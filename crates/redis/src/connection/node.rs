@@ -22,7 +22,7 @@ use super::{
     Repeat,
     target::{Connection, Target},
 };
-use crate::error::{failed, late};
+use crate::error::{failed, is_refusal, late};
 
 /// A server with its shared connection.
 pub(crate) struct Node {
@@ -69,6 +69,11 @@ impl Node {
     ) -> Result<Vec<Value>, Error> {
         let used = AtomicU64::new(0);
         let answer = match timeout_at(deadline, self.attempts(commands, repeat, &used)).await {
+            // It is full, and not away: reads are answered in between.
+            Ok(Err(error)) if is_refusal(&error) => {
+                self.note(None);
+                return Err(failed(&self.target.to_string(), error));
+            }
             Ok(answer) => answer.map_err(|error| failed(&self.target.to_string(), error)),
             Err(_) => {
                 self.give_up(used.load(Ordering::Relaxed));

@@ -11,7 +11,7 @@ use couplet_http::server::{Node, SessionRecord, SessionStore};
 use couplet_redis::{Redis, RedisBus, RedisSessions};
 use couplet_testing::contract;
 
-use crate::server::{KEY, Server, free_port};
+use crate::server::{KEY, Server, free_port, program};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -36,7 +36,7 @@ impl Sentinel {
         // It writes down what it learns.
         let file = folder.join("sentinel.conf");
         std::fs::write(&file, settings).unwrap();
-        let mut command = Command::new("redis-server");
+        let mut command = Command::new(program());
         command.arg(file).arg("--sentinel").stdout(Stdio::null()).stderr(Stdio::null());
         Self { process: command.spawn().unwrap(), folder, port }
     }

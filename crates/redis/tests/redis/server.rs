@@ -15,7 +15,14 @@ use crate::skipped::skipped;
 /// The key of all tests.
 pub(crate) const KEY: [u8; 32] = [7; 32];
 
-/// A `redis-server` on a Unix socket in a folder of its own. Both are gone when it is dropped.
+/// The program that is tested with: Valkey where it is installed.
+pub(crate) fn program() -> &'static str {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_installed = std::env::split_paths(&path).any(|folder| folder.join("valkey-server").is_file());
+    if is_installed { "valkey-server" } else { "redis-server" }
+}
+
+/// A `valkey-server` or `redis-server` on a Unix socket in a folder of its own. Both are gone when it is dropped.
 pub(crate) struct Server {
     folder: PathBuf,
     options: Vec<String>,
@@ -53,7 +60,7 @@ impl Server {
         let mut server = Self { folder, options, process: None };
         if let Err(error) = server.run().await {
             assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}");
-            skipped("redis-server is not installed");
+            skipped("neither valkey-server nor redis-server is installed");
             return None;
         }
         Some(server)
@@ -62,7 +69,7 @@ impl Server {
     /// Starts the process, and waits until it answers.
     pub(crate) async fn run(&mut self) -> std::io::Result<()> {
         let socket = self.folder.join("socket");
-        let mut command = Command::new("redis-server");
+        let mut command = Command::new(program());
         command.args([
             "--port",
             "0",
@@ -86,7 +93,7 @@ impl Server {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("redis-server does not answer");
+        panic!("{} does not answer", program());
     }
 
     pub(crate) fn url(&self) -> String {

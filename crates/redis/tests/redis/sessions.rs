@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::ErrorKind;
+use couplet_core::{ErrorKind, Outage};
 use couplet_http::server::{Claim, Node, SessionRecord, SessionStore};
 use couplet_redis::RedisSessions;
 use couplet_testing::contract;
@@ -126,6 +126,7 @@ async fn a_full_server_is_a_clear_error() {
     let store = RedisSessions::new(&server.redis());
     let error = store.create(record("a"), &Node::new("one"), HOUR).await.unwrap_err();
     assert!(error.to_string().ends_with("is out of memory: raise its `maxmemory`"), "{error}");
+    assert!(Outage::is_outage(&error), "it is logged once, and not for each request");
     assert_eq!(store.load("a").await.unwrap(), None, "reading works");
 }
 

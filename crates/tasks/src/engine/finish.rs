@@ -54,7 +54,7 @@ impl Running {
             Ok(true) => tracing::info!(task = self.live.id, "task released, because of the shutdown"),
             // It has ended, or another process runs it.
             Ok(false) => {}
-            Err(error) => tracing::warn!(%error, task = self.live.id, "a task cannot be released; its lease expires"),
+            Err(error) => error.log("a task cannot be released; its lease expires"),
         }
     }
 
@@ -73,10 +73,7 @@ impl Running {
                 );
                 return;
             }
-            tracing::error!(
-                task = self.live.id,
-                "the result of a task cannot be stored; it is held in memory and retried"
-            );
+            tracing::debug!(task = self.live.id, "the result of a task is held in memory; storing it is retried");
             // Not earlier: a status that a client has seen should not be lost with the process.
             self.live.set_outcome(finished.clone());
             self.engine.announce(&self.live);

@@ -7,8 +7,8 @@ use std::{
     task::Poll,
 };
 
-use couplet_core::{BoxFuture, Error, ErrorKind};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use couplet_core::BoxFuture;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{Engine, Live};
 use crate::record::Finished;
@@ -29,17 +29,10 @@ impl Engine {
     /// Renews the leases of all running tasks, once.
     async fn renew(self: &Arc<Self>, tasks: Vec<(String, u64)>) {
         let until = self.lease_from_now();
-        let renewed = match timeout(self.limits.lease / 3, self.store.renew(&tasks, self.limits.lease)).await {
-            Ok(renewed) => renewed.map_err(|error| Error::new(ErrorKind::Transport, error.to_string())),
-            Err(_) => Err(Error::new(ErrorKind::Timeout, "the store did not answer in time")),
+        let lost = match self.store.renew(&tasks, self.limits.lease).await {
+            Ok(lost) => lost,
+            Err(error) => return error.log("the leases of tasks cannot be renewed; retrying"),
         };
-        // An outage is logged once, and not every few seconds.
-        match (self.outage.note(renewed.as_ref().err()), &renewed) {
-            (Some(_), Err(error)) => tracing::warn!(%error, "the leases of tasks cannot be renewed; retrying"),
-            (Some(_), Ok(_)) => tracing::info!("the leases of tasks are renewed again"),
-            (None, _) => {}
-        }
-        let Ok(lost) = renewed else { return };
         for (id, _) in tasks {
             let Some(live) = self.live(&id) else { continue };
             if !lost.contains(&id) {

@@ -20,7 +20,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use couplet_core::{BoxFuture, Outage, sync::lock};
+use couplet_core::{BoxFuture, sync::lock};
 use couplet_types::{RawJson, RpcError};
 use tokio::time::Instant;
 
@@ -75,8 +75,6 @@ pub(crate) struct Engine {
     adopting: Adopting,
     /// Whether leases are being renewed in the background.
     renewing: AtomicBool,
-    /// Whether the store is away, as far as the renewal of leases has found.
-    outage: Outage,
     purged: AtomicU64,
     draining: Draining,
     counts: Counts,
@@ -112,7 +110,6 @@ impl Engine {
             live: Mutex::default(),
             adopting: Adopting::default(),
             renewing: AtomicBool::new(false),
-            outage: Outage::new(),
             purged: AtomicU64::new(0),
             draining: Draining::default(),
             counts: Counts::default(),
@@ -334,7 +331,7 @@ impl Engine {
         if now >= last.saturating_add(PURGE_MILLIS) && !expired {
             self.purged.store(now, Ordering::Relaxed);
             if let Err(error) = self.store.purge(now).await {
-                tracing::warn!(%error, "expired tasks cannot be deleted");
+                error.log("expired tasks cannot be deleted");
             }
         }
     }

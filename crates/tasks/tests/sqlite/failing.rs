@@ -17,6 +17,8 @@ use couplet_tasks::{
 use couplet_types::{ProtocolVersion, TaskStatus};
 use tokio::sync::Notify;
 
+use crate::log::Log;
+
 const WORKS: u8 = 0;
 const FAILS: u8 = 1;
 const HANGS: u8 = 2;
@@ -165,6 +167,34 @@ async fn attack_11_a_full_disk_costs_no_result() {
             let stored = kit.disk.memory.get(task.id()).await.unwrap().unwrap();
             assert_eq!(stored.status, TaskStatus::Completed, "{version} {broken}");
             assert_eq!(task.wait().await.unwrap().text(), "done", "{version} {broken}");
+        }
+    }
+}
+
+/// One line says that the store is away and one that it is back, however many requests there are, and attempts to store a
+/// result.
+#[tokio::test(start_paused = true)]
+async fn an_outage_is_logged_once() {
+    for version in REVISIONS {
+        for broken in [FAILS, HANGS] {
+            let kit = Kit::new(version, DAY).await;
+            let task = kit.begin().await;
+            let (log, _guard) = Log::start();
+            kit.disk.set(broken);
+            kit.go.notify_one();
+            for _ in 0..20 {
+                let refused = kit.client.call_task("job", ()).await.unwrap_err();
+                assert!(refused.to_string().contains("task store is unavailable"), "{refused}");
+            }
+            tokio::time::sleep(Duration::from_secs(600)).await;
+            kit.disk.set(WORKS);
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            let stored = kit.disk.memory.get(task.id()).await.unwrap().unwrap();
+            assert_eq!(stored.status, TaskStatus::Completed, "{version} {broken}");
+            let (warnings, text) = (log.warnings(), log.text());
+            assert_eq!(warnings.len(), 1, "{version} {broken}: {warnings:?}");
+            assert!(warnings[0].contains("the store of tasks is away"), "{warnings:?}");
+            assert_eq!(text.matches("the store of tasks is back").count(), 1, "{version} {broken}: {text}");
         }
     }
 }

@@ -3,5 +3,7 @@
 
 mod failing;
 mod killed;
+#[path = "../../../http/tests/client/log.rs"]
+mod log;
 mod restarted;
 mod store;

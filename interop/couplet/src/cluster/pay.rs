@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet::prelude::*;
+use couplet::{ErrorKind, prelude::*};
 use couplet_interop::ledger;
 use serde_json::json;
 use tokio::time::Instant;
@@ -14,10 +14,28 @@ const CLIENTS: usize = 6;
 /// How long they go on.
 const SECONDS: u64 = 20;
 
+/// The least share of payments with a key that succeed, in percent: each death costs those that it interrupts.
+const SHARE: usize = 80;
+/// What a server says of a call that it does not execute again, because a replica died with its outcome.
+const UNKNOWN: &str = "the outcome of the first call with this idempotency key is not known";
+
 #[derive(Default)]
 struct Tally {
     paid: Vec<String>,
-    failed: Vec<(String, String)>,
+    failed: Vec<Failed>,
+}
+
+/// A payment without an answer.
+struct Failed {
+    id: String,
+    kind: ErrorKind,
+    why: String,
+}
+
+/// How often a tool wrote that it begins a payment, and that it has paid.
+struct Executed {
+    begun: usize,
+    paid: usize,
 }
 
 impl Cluster {
@@ -38,21 +56,50 @@ impl Cluster {
         }
         let counts = ledger::counts()?;
         let count = |what: &str, id: &str| counts.get(&format!("{what} {id}")).copied().unwrap_or_default();
-        for id in all.paid.iter().chain(all.failed.iter().map(|(id, _)| id)) {
-            let (begun, done) = (count("begin", id), count("paid", id));
-            if begun > 1 || done > 1 {
-                return Err(format!("`{id}` was executed {begun} times").into());
-            }
+        let executed = |id: &str| Executed { begun: count("begin", id), paid: count("paid", id) };
+        all.at_most_once(executed)?;
+        if once {
+            all.exactly_once(executed)?;
         }
-        if let Some(lost) = all.paid.iter().find(|id| count("paid", id) == 0) {
-            return Err(format!("`{lost}` was answered and not executed").into());
-        }
-        let reasons: std::collections::BTreeSet<&str> = all.failed.iter().map(|(_, why)| why.as_str()).collect();
+        let reasons: std::collections::BTreeSet<&str> = all.failed.iter().map(|failed| failed.why.as_str()).collect();
         Ok(format!(
             "{} paid, {} failed with a definite error, none twice {reasons:?}",
             all.paid.len(),
             all.failed.len()
         ))
+    }
+}
+
+impl Tally {
+    /// No payment is executed twice, and those that were answered are executed.
+    fn at_most_once(&self, executed: impl Fn(&str) -> Executed) -> Result<(), String> {
+        for id in self.paid.iter().chain(self.failed.iter().map(|failed| &failed.id)) {
+            let Executed { begun, paid } = executed(id);
+            if begun > 1 || paid > 1 {
+                return Err(format!("`{id}` was executed {begun} times"));
+            }
+        }
+        match self.paid.iter().find(|id| executed(id).paid == 0) {
+            Some(lost) => Err(format!("`{lost}` was answered and not executed")),
+            None => Ok(()),
+        }
+    }
+
+    /// With a key a payment fails only if the replica that executed it died, or if no replica has begun with it; and most
+    /// succeed.
+    fn exactly_once(&self, executed: impl Fn(&str) -> Executed) -> Result<(), String> {
+        for Failed { id, kind, why } in &self.failed {
+            let is_unsent = matches!(kind, ErrorKind::Transport | ErrorKind::Closed) && executed(id).begun == 0;
+            let is_unknown = *kind == ErrorKind::Rpc && why.contains(UNKNOWN) && executed(id).paid <= 1;
+            if !is_unsent && !is_unknown {
+                return Err(format!("`{id}` has a key and failed, begun {} times: {why}", executed(id).begun));
+            }
+        }
+        let (paid, all) = (self.paid.len(), self.paid.len() + self.failed.len());
+        if paid < CLIENTS || paid * 100 < all * SHARE {
+            return Err(format!("only {paid} of {all} payments with a key succeeded"));
+        }
+        Ok(())
     }
 }
 
@@ -65,10 +112,58 @@ async fn pay_until(client: Arc<Client>, prefix: String, once: bool, until: Insta
         let id = format!("{prefix}-{n}");
         let call = client.call("pay", json!({ "id": id, "millis": 30 }));
         let call = if once { call.idempotency_key(id.clone()) } else { call };
-        match call.await.map_err(|e| e.to_string()).and_then(|r| r.into_result().map_err(|e| e.to_string())) {
+        match call.await.and_then(|result| result.into_result()) {
             Ok(_) => tally.paid.push(id),
-            Err(why) => tally.failed.push((id, why)),
+            Err(error) => tally.failed.push(Failed { id, kind: error.kind(), why: error.to_string() }),
         }
     }
     tally
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::pay::*;
+
+    /// The payments that were answered, and those that failed, each with how often it was begun and paid.
+    fn check(paid: &[(usize, usize)], failed: &[(ErrorKind, &str, usize, usize)]) -> Result<(), String> {
+        let mut tally = Tally::default();
+        let mut executed = std::collections::HashMap::new();
+        for (begun, paid) in paid {
+            let id = format!("answered-{}", tally.paid.len());
+            executed.insert(id.clone(), (*begun, *paid));
+            tally.paid.push(id);
+        }
+        for (kind, why, begun, paid) in failed {
+            let id = format!("failed-{}", tally.failed.len());
+            executed.insert(id.clone(), (*begun, *paid));
+            tally.failed.push(Failed { id, kind: *kind, why: (*why).to_owned() });
+        }
+        let executed = |id: &str| {
+            executed
+                .get(id)
+                .map_or(Executed { begun: 0, paid: 0 }, |(begun, paid)| Executed { begun: *begun, paid: *paid })
+        };
+        tally.at_most_once(executed).and_then(|()| tally.exactly_once(executed))
+    }
+
+    #[test]
+    fn only_what_a_key_allows_passes() {
+        let (rpc, cut) = (ErrorKind::Rpc, ErrorKind::Transport);
+        let good = [(1, 1); 20];
+        assert_eq!(check(&good, &[(rpc, UNKNOWN, 1, 0), (rpc, UNKNOWN, 1, 1), (cut, "refused", 0, 0)]), Ok(()));
+        for (paid, failed, says) in [
+            (&[][..], &[][..], "only 0 of 0"),
+            (&[], &[(rpc, UNKNOWN, 1, 0); 20], "only 0 of 20"),
+            (&good, &[(rpc, UNKNOWN, 1, 0); 6], "only 20 of 26"),
+            (&good, &[(cut, "connection closed", 1, 0)], "has a key and failed, begun 1 times"),
+            (&good, &[(rpc, "internal error", 0, 0)], "internal error"),
+            (&good, &[(ErrorKind::Timeout, "too late", 0, 0)], "too late"),
+            (&good, &[(rpc, UNKNOWN, 2, 1)], "was executed 2 times"),
+            (&[(1, 1), (2, 2)], &[], "was executed 2 times"),
+            (&[(1, 1), (1, 0)], &[], "was answered and not executed"),
+        ] {
+            let error = check(paid, failed).expect_err(says);
+            assert!(error.contains(says), "{error}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::{
     kit,
-    operations::{get, place, terminate},
+    operations::{exchange, get, place, terminate},
     skipped::skipped,
     transports::{PROGRAM, listening},
 };
@@ -205,6 +205,52 @@ async fn a_rolling_restart_loses_no_call(name: &str) {
     }
     assert!(failures.is_empty(), "{} of {}: {failures:?}", failures.len(), calls.load(Ordering::SeqCst));
     assert!(calls.load(Ordering::SeqCst) >= 16);
+}
+
+/// The header with which replicas authenticate to each other does not come from outside.
+async fn the_header_of_replicas_is_removed(name: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (key, socket) = (folder.path().join("key"), folder.path().join("socket"));
+    std::fs::write(&key, "5a".repeat(32)).unwrap();
+    // Nothing here needs the store, so it need not be there.
+    let store = format!("redis+unix://{}", socket.display());
+    let flags = ["--state-key-file", key.to_str().unwrap(), "--store", &store, "--node-url", "http://127.0.0.1:1/mcp"];
+    let (_child, url, log) = listening(&flags, &[]).await;
+    drain(log);
+    let Some(balancer) = balancer(name, &[url.clone(), url.clone()]).await else { return };
+    for (url, is_refused) in [(&url, true), (&balancer.url, false)] {
+        let head = "GET /mcp HTTP/1.1\r\nhost: localhost\r\ncouplet-replica: v1.forged\r\nconnection: close\r\n\r\n";
+        let (status, text) = exchange(TcpStream::connect(place(url)).await.unwrap(), head).await;
+        assert_eq!(status == 403, is_refused, "{name} {status}: {text}");
+        assert!((400..500).contains(&status), "{name} {status}: it is no MCP request");
+    }
+}
+
+#[tokio::test]
+async fn the_header_of_replicas_is_removed_by_haproxy() {
+    the_header_of_replicas_is_removed("haproxy").await;
+}
+
+#[tokio::test]
+async fn the_header_of_replicas_is_removed_by_nginx() {
+    the_header_of_replicas_is_removed("nginx").await;
+}
+
+/// The manifest of Kubernetes has the flags that its replicas need, and the program knows each of them.
+#[tokio::test]
+async fn the_flags_of_the_manifest_are_known() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deployment/kubernetes.yaml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let flags: Vec<_> = text.lines().filter_map(|line| line.trim().strip_prefix("- --")?.split_once('=')).collect();
+    let help = Command::new(PROGRAM).arg("--help").output().await.unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    for (name, _) in &flags {
+        assert!(help.contains(&format!("--{name} ")), "--{name} is not in the help");
+    }
+    for needed in ["store", "node-url", "state-key-file", "lame-duck"] {
+        assert!(flags.iter().any(|(name, _)| *name == needed), "the replicas need --{needed}");
+    }
+    assert!(text.contains("fieldPath: status.podIP"), "`POD_IP` is the address of the pod");
 }
 
 #[tokio::test]

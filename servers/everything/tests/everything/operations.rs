@@ -172,16 +172,65 @@ async fn replicas_share_a_key() {
     let mut line = String::new();
     log.read_line(&mut line).await.unwrap();
     assert!(line.contains("WARN") && line.contains("can be read by every user"), "{line}");
+    assert!(goes_on(&first, &second).await);
+    assert!(!goes_on(&first, &stranger).await);
+}
+
+/// A call whose form is asked for at one replica and answered at another: whether that one accepts its state.
+async fn goes_on(first: &str, second: &str) -> bool {
     let mut call = json!({ "name": "trigger-elicitation-request", "arguments": {} });
-    let asked = post(&first, &call).await;
+    let asked = post(first, &call).await;
     let result = &asked["result"];
     let requests = result["inputRequests"].as_object().unwrap_or_else(|| panic!("{asked}"));
     call["requestState"] = result["requestState"].clone();
     call["inputResponses"] = requests.keys().map(|key| (key.clone(), json!({ "action": "decline" }))).collect();
-    let done = post(&second, &call).await;
-    assert!(done["result"]["content"].is_array(), "{done}");
-    let refused = post(&stranger, &call).await;
-    assert!(refused["error"]["message"].as_str().unwrap().contains("requestState"), "{refused}");
+    let done = post(second, &call).await;
+    match done["error"]["message"].as_str() {
+        Some(refused) => {
+            assert!(refused.contains("requestState"), "{done}");
+            false
+        }
+        None => {
+            assert!(done["result"]["content"].is_array(), "{done}");
+            true
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_changed_while_replicas_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = ("5a".repeat(32), "6b".repeat(32));
+    let file = |name: &str, text: String| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        ["--state-key-file".to_owned(), folder.path().join(name).to_str().unwrap().to_owned()]
+    };
+    let files = [
+        file("old", old.clone()),
+        file("next", format!("{old}\n{new}\n")),
+        file("changed", format!("{new}\n{old}\n")),
+        file("new", new.clone()),
+    ];
+    let mut replicas = Vec::new();
+    for [flag, path] in &files {
+        replicas.push(listening(&[flag, path], &[]).await);
+    }
+    let [old, next, changed, new] = [0, 1, 2, 3].map(|at: usize| &*replicas[at].1);
+    for (first, second, expected) in [
+        // Each step works beside the one before it.
+        (old, next, true),
+        (next, old, true),
+        (next, changed, true),
+        (changed, next, true),
+        (changed, new, true),
+        (new, changed, true),
+        // Two steps at once do not.
+        (old, new, false),
+        (changed, old, false),
+        (next, new, false),
+    ] {
+        assert_eq!(goes_on(first, second).await, expected, "{first} {second}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Storage of logins.
 
+mod bounded;
 mod file;
 #[cfg(feature = "keychain")]
 mod keychain;
@@ -15,12 +16,13 @@ use couplet_core::{BoxFuture, Error, sync::lock};
 
 use crate::Secret;
 
+pub(crate) use bounded::Bounded;
 pub use file::FileStore;
 #[cfg(feature = "keychain")]
 pub use keychain::Keychain;
 
 /// Storage for a client's secrets: tokens and client registrations. Keys name an authorization server and the kind of
-/// secret; values are opaque strings.
+/// secret; values are opaque strings. Each operation has a timeout of a minute, so an implementation needs none of its own.
 ///
 /// ```no_run
 /// # fn example() -> Result<(), couplet_core::Error> {

@@ -101,10 +101,12 @@ impl Endpoint {
         };
         let caller = match envelope.caller {
             None => None,
-            Some(claimed) => match replicas.replica.caller(claimed) {
+            Some(claimed) => match claimed.caller(&replicas.claims) {
                 Some(caller) => Some(Arc::new(caller)),
                 None => {
-                    tracing::error!("the claims of a forwarded caller have another type than `Replica::claims` says");
+                    tracing::error!(
+                        "the claims of a forwarded caller have a type that neither the authorizer nor `Replica::claims` names"
+                    );
                     return response::error(StatusCode::INTERNAL_SERVER_ERROR, "the caller is not understood here");
                 }
             },

@@ -10,9 +10,11 @@ use couplet_core::Caller;
 use hmac_sha256::{HMAC, Hash};
 use http::{HeaderMap, HeaderName, Method, header};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::server::replica::{HEADER, Replica};
+use crate::server::{
+    replica::{HEADER, Replica},
+    request::claim_types::{ClaimTypes, Encoded},
+};
 
 /// The time for which a request is valid, in seconds, before and after it was sent.
 pub(crate) const WINDOW: u64 = 60;
@@ -49,7 +51,7 @@ pub(crate) struct Claimed {
     principal: Arc<str>,
     scopes: Vec<String>,
     expires: Option<u64>,
-    claims: Option<Value>,
+    claims: Option<Encoded>,
 }
 
 /// Why a request of another replica is not accepted.
@@ -85,27 +87,25 @@ impl Replica {
         }
         Ok(envelope)
     }
+}
 
+impl Claimed {
     /// A caller, to be sent; nothing if its claims cannot be.
-    pub(crate) fn claimed(&self, caller: &Caller) -> Option<Claimed> {
-        let claims = match &self.claims {
-            _ if !caller.has_claims() => None,
-            Some(codec) => Some((codec.encode)(caller)?),
-            None => return None,
-        };
+    pub(crate) fn of(caller: &Caller, types: &ClaimTypes) -> Option<Self> {
+        let claims = if caller.has_claims() { Some(types.encode(caller)?) } else { None };
         let (principal, scopes) = (caller.principal().clone(), caller.scopes().to_vec());
-        Some(Claimed { principal, scopes, expires: caller.expires(), claims })
+        Some(Self { principal, scopes, expires: caller.expires(), claims })
     }
 
     /// A caller that was sent; nothing if its claims cannot be understood.
-    pub(crate) fn caller(&self, claimed: Claimed) -> Option<Caller> {
-        let mut caller = Caller::new(claimed.principal).with_scopes(claimed.scopes);
-        if let Some(expires) = claimed.expires {
+    pub(crate) fn caller(self, types: &ClaimTypes) -> Option<Caller> {
+        let mut caller = Caller::new(self.principal).with_scopes(self.scopes);
+        if let Some(expires) = self.expires {
             caller = caller.with_expiry(expires);
         }
-        match claimed.claims {
+        match self.claims {
             None => Some(caller),
-            Some(claims) => (self.claims?.decode)(caller, claims),
+            Some(claims) => types.decode(caller, claims),
         }
     }
 }
@@ -194,7 +194,7 @@ mod tests {
             body_digest: body_digest(b"body"),
             remote: None,
             client: None,
-            caller: replica(1).claimed(&Caller::new("alice").with_scopes(["a"]).with_expiry(7)),
+            caller: Claimed::of(&Caller::new("alice").with_scopes(["a"]).with_expiry(7), &ClaimTypes::none()),
         }
     }
 
@@ -203,7 +203,7 @@ mod tests {
         let sealed = replica(1).seal(&envelope()).expect("it is sealed");
         let opened = replica(1).open(sealed.as_bytes(), 1000).expect("it opens");
         assert_eq!((opened.nonce, &*opened.session), ([1; 16], "s"));
-        let caller = replica(1).caller(opened.caller.expect("there is a caller")).expect("it has no claims");
+        let caller = opened.caller.expect("there is a caller").caller(&ClaimTypes::none()).expect("it has no claims");
         assert_eq!((&**caller.principal(), caller.has_scope("a"), caller.expires()), ("alice", true, Some(7)));
         for (now, is_good) in [(939, false), (940, true), (1060, true), (1061, false), (u64::MAX, false), (0, false)] {
             assert_eq!(replica(1).open(sealed.as_bytes(), now).err(), (!is_good).then_some(Rejected::Expired), "{now}");
@@ -254,17 +254,15 @@ mod tests {
 
     #[test]
     fn claims_that_cannot_be_sent_are_not_left_out() {
+        let (none, number, text) = (ClaimTypes::none(), ClaimTypes::of::<u8>(), ClaimTypes::of::<String>());
         let caller = Caller::new("alice").with_claims("a claim".to_owned());
-        assert!(replica(1).claimed(&caller).is_none());
-        assert!(replica(1).claims::<u8>().claimed(&caller).is_none(), "they have another type");
-        let typed = replica(1).claims::<String>();
-        let sent = typed.claimed(&caller).expect("they are sent");
-        let sent = serde_json::to_value(&sent).expect("it is JSON");
+        assert!(Claimed::of(&caller, &none).is_none() && Claimed::of(&caller, &number).is_none());
+        let sent = serde_json::to_value(Claimed::of(&caller, &text).expect("they are sent")).expect("it is JSON");
         let parse = || serde_json::from_value::<Claimed>(sent.clone()).expect("it is a caller");
         assert_eq!(
-            typed.caller(parse()).and_then(|caller| caller.claims::<String>()).as_deref(),
+            parse().caller(&text).and_then(|caller| caller.claims::<String>()).as_deref(),
             Some(&"a claim".to_owned())
         );
-        assert!(replica(1).caller(parse()).is_none() && replica(1).claims::<u8>().caller(parse()).is_none());
+        assert!(parse().caller(&none).is_none() && parse().caller(&number).is_none());
     }
 }

@@ -17,7 +17,7 @@ use crate::server::{
     replica::{
         HEADER, Replicas,
         accept::misdirected,
-        envelope::{Envelope, body_digest, digest, forwarded},
+        envelope::{Claimed, Envelope, body_digest, digest, forwarded},
         relay::{Relay, RelayBody},
     },
     request::{admit::Admitted, context::HttpRequest, deadline::within},
@@ -133,7 +133,7 @@ impl Endpoint {
         let Some(url) = &owner.url else { return Ok(Sent::Refused) };
         let caller = match &admitted.caller {
             None => None,
-            Some(caller) => Some(replicas.replica.claimed(caller).ok_or_else(unsendable)?),
+            Some(caller) => Some(Claimed::of(caller, &replicas.claims).ok_or_else(unsendable)?),
         };
         let mut nonce = [0; 16];
         let fields = forwarded(&request.headers);

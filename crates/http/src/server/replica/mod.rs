@@ -14,18 +14,20 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::{Caller, Error, ErrorKind};
+use couplet_core::{Error, ErrorKind};
 use hmac_sha256::HMAC;
 use http::HeaderName;
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
 
-use crate::server::replica::{
-    dial::{Connector, Dial, is_reachable},
-    nonces::Nonces,
-    owners::Owners,
+use crate::server::{
+    replica::{
+        dial::{Connector, Dial, is_reachable},
+        nonces::Nonces,
+        owners::Owners,
+    },
+    request::claim_types::ClaimTypes,
 };
 
 /// The header that makes a request one of another replica.
@@ -66,15 +68,8 @@ pub struct Replica {
     pub(crate) url: Arc<str>,
     /// The first one signs.
     keys: Vec<[u8; 32]>,
-    claims: Option<Codec>,
+    claims: ClaimTypes,
     dial: Dial,
-}
-
-/// How claims are sent.
-#[derive(Clone, Copy)]
-struct Codec {
-    encode: fn(&Caller) -> Option<Value>,
-    decode: fn(Caller, Value) -> Option<Caller>,
 }
 
 impl Replica {
@@ -100,7 +95,7 @@ impl Replica {
             let what = format!("`{url}` is not the URL of a replica: expected {}", Dial::URLS);
             return Err(Error::new(ErrorKind::Config, what));
         }
-        Ok(Self { url: url.into(), keys: vec![derive(&key)], claims: None, dial: Dial::new()? })
+        Ok(Self { url: url.into(), keys: vec![derive(&key)], claims: ClaimTypes::none(), dial: Dial::new()? })
     }
 
     /// Trusts the certificates of a PEM text too, for the `https` URLs of other replicas: those of a private authority.
@@ -139,8 +134,9 @@ impl Replica {
         self
     }
 
-    /// Sets the type of the claims that the authorizer attaches to callers; they are sent as JSON. A request of a caller
-    /// with claims of another type is not forwarded: its response is an error (500).
+    /// Adds a type of claims that the authorizer attaches to callers; they are sent as JSON. It is not needed for types that
+    /// the authorizer names itself ([`Authorize::claim_types`](crate::server::Authorize::claim_types)), such as those of
+    /// `couplet_auth`. A request of a caller with claims of another type is not forwarded: its response is an error (500).
     ///
     /// ```
     /// use couplet_http::server::Replica;
@@ -160,10 +156,7 @@ impl Replica {
     /// ```
     #[must_use]
     pub fn claims<T: Serialize + DeserializeOwned + Send + Sync + 'static>(mut self) -> Self {
-        self.claims = Some(Codec {
-            encode: |caller| serde_json::to_value(&*caller.claims::<T>()?).ok(),
-            decode: |caller, claims| Some(caller.with_claims(serde_json::from_value::<T>(claims).ok()?)),
-        });
+        self.claims = self.claims.and(ClaimTypes::of::<T>());
         self
     }
 }
@@ -176,15 +169,23 @@ fn derive(key: &[u8; 32]) -> [u8; 32] {
 /// The state of forwarding.
 pub(crate) struct Replicas {
     pub(crate) replica: Replica,
+    /// Those of the replica and of the authorizer.
+    pub(crate) claims: ClaimTypes,
     pub(crate) nonces: Mutex<Nonces>,
     owners: Mutex<Owners>,
     client: Client<Connector, Full<Bytes>>,
 }
 
 impl Replicas {
-    pub(crate) fn new(replica: Replica) -> Self {
+    /// Creates the state for callers with claims of these types.
+    #[track_caller]
+    pub(crate) fn new(replica: Replica, attached: ClaimTypes) -> Self {
+        let claims = replica.claims.clone().and(attached);
+        if let Some(name) = claims.unsendable() {
+            panic!("the claims `{name}` of callers cannot be sent to other replicas: name them with `Replica::claims`");
+        }
         let owners = Mutex::new(Owners::new());
-        Self { nonces: Mutex::default(), owners, client: replica.dial.client(), replica }
+        Self { nonces: Mutex::default(), owners, client: replica.dial.client(), claims, replica }
     }
 }
 

@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 
 use crate::server::{
     endpoint::Endpoint,
-    request::{admit::Admitted, combine::Or, cors},
+    request::{admit::Admitted, claim_types::ClaimTypes, combine::Or, cors},
     response::{self, Reply},
 };
 
@@ -81,6 +81,14 @@ pub trait Authorize: Send + Sync + 'static {
         None
     }
 
+    /// Returns the types of the claims that this attaches to callers, so that replicas can send them to each other. The
+    /// default is none: then each replica names the type with `Replica::claims`, or callers have no claims.
+    ///
+    /// It is called when the endpoint is configured.
+    fn claim_types(&self) -> ClaimTypes {
+        ClaimTypes::none()
+    }
+
     /// Combines two authorizers: a request that this one rejects is tried with the other, such as fixed tokens beside an
     /// authorization server. A request that both reject gets the challenges of both.
     ///
@@ -127,6 +135,10 @@ impl<A: Authorize + ?Sized> Authorize for Arc<A> {
 
     fn document(&self, path: &str) -> Option<Bytes> {
         (**self).document(path)
+    }
+
+    fn claim_types(&self) -> ClaimTypes {
+        (**self).claim_types()
     }
 }
 

@@ -6,7 +6,10 @@ use bytes::Bytes;
 use couplet_core::{BoxFuture, Caller};
 use http::{StatusCode, request::Parts};
 
-use crate::server::request::authorize::{Authorize, Challenge};
+use crate::server::request::{
+    authorize::{Authorize, Challenge},
+    claim_types::ClaimTypes,
+};
 
 /// Two authorizers of which one must accept; see [`Authorize::or`].
 ///
@@ -71,6 +74,10 @@ impl<A: Authorize, B: Authorize> Authorize for Or<A, B> {
 
     fn document(&self, path: &str) -> Option<Bytes> {
         self.first.document(path).or_else(|| self.second.document(path))
+    }
+
+    fn claim_types(&self) -> ClaimTypes {
+        self.first.claim_types().and(self.second.claim_types())
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod access_log;
 pub(crate) mod admit;
 pub(crate) mod authorize;
+pub(crate) mod claim_types;
 pub(crate) mod client;
 pub(crate) mod combine;
 pub(crate) mod context;

@@ -35,6 +35,14 @@ pub(crate) enum Written {
     Fenced,
 }
 
+/// What an operation does in a store. One that is full answers reads and deletions in between: an outage ends only with an
+/// operation that stores something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    Stores,
+    Other,
+}
+
 impl Written {
     fn new(result: Result<bool, Error>, what: &str) -> Self {
         match result {
@@ -56,7 +64,7 @@ impl Config {
     pub(crate) async fn create(&self, record: SessionRecord) -> Result<Option<Lease>, Error> {
         let Some(shared) = &self.shared else { return Ok(None) };
         let (asked, lease) = (Instant::now(), self.limits.session_lease);
-        let generation = self.in_time(shared.store.create(record, &shared.node, lease)).await?;
+        let generation = self.in_time(Effect::Stores, shared.store.create(record, &shared.node, lease)).await?;
         Ok(Some(Lease::new(generation, asked, lease)))
     }
 
@@ -65,7 +73,7 @@ impl Config {
     /// # Errors
     /// When the store fails or does not answer in time.
     pub(crate) async fn load(&self, shared: &SharedStore, id: &str) -> Result<Option<LoadedSession>, Error> {
-        self.in_time(shared.store.load(id)).await
+        self.in_time(Effect::Other, shared.store.load(id)).await
     }
 
     /// Claims a session and fences its earlier owner.
@@ -74,11 +82,12 @@ impl Config {
     /// When a store fails or does not answer in time.
     pub(crate) async fn claim(&self, shared: &SharedStore, id: &str) -> Result<(Claim, Instant), Error> {
         let asked = Instant::now();
-        let claim = self.in_time(shared.store.claim(id, &shared.node, self.limits.session_lease)).await?;
+        let claim =
+            self.in_time(Effect::Stores, shared.store.claim(id, &shared.node, self.limits.session_lease)).await?;
         if let Claim::Owned(_, generation) = claim
-            && let Err(error) = self.in_time(self.events.fence(id, generation)).await
+            && let Err(error) = self.in_time(Effect::Stores, self.events.fence(id, generation)).await
         {
-            let _ = self.in_time(shared.store.release(id, generation)).await;
+            let _ = self.in_time(Effect::Other, shared.store.release(id, generation)).await;
             return Err(error);
         }
         Ok((claim, asked))
@@ -87,7 +96,7 @@ impl Config {
     /// Stores the settings of a session, if there is a store.
     pub(crate) async fn remember(&self, live: &LiveSession, memory: Bytes) -> Written {
         let (Some(shared), Some(lease)) = (&self.shared, &live.lease) else { return Written::Stored };
-        let stored = self.in_time(shared.store.remember(&live.id, lease.generation, memory)).await;
+        let stored = self.in_time(Effect::Stores, shared.store.remember(&live.id, lease.generation, memory)).await;
         Written::new(stored, "the settings of a session cannot be stored")
     }
 
@@ -97,7 +106,7 @@ impl Config {
     /// When the session store fails or does not answer in time.
     pub(crate) async fn remove(&self, id: &str) -> Result<bool, Error> {
         let removed = match &self.shared {
-            Some(shared) => self.in_time(shared.store.remove(id)).await,
+            Some(shared) => self.in_time(Effect::Other, shared.store.remove(id)).await,
             None => Ok(true),
         };
         let _ = self.remove_events(id).await;
@@ -112,7 +121,7 @@ impl Config {
                 (Some(_), _) if !live.is_owned() && goes_on(live) => Ok(()),
                 (Some(shared), _) if !live.is_owned() => self.remove_unowned(shared, &live.id).await,
                 (Some(shared), Some(lease)) if goes_on(live) => {
-                    self.in_time(shared.store.release(&live.id, lease.generation)).await
+                    self.in_time(Effect::Other, shared.store.release(&live.id, lease.generation)).await
                 }
                 (Some(_), _) => self.remove(&live.id).await.map(|_| ()),
                 (None, _) => self.remove_events(&live.id).await,
@@ -129,7 +138,7 @@ impl Config {
 
     /// Removes a session that this replica has released, unless another one uses it.
     async fn remove_unowned(&self, shared: &SharedStore, id: &str) -> Result<(), Error> {
-        match self.in_time(shared.store.claim(id, &shared.node, self.limits.session_lease)).await? {
+        match self.in_time(Effect::Stores, shared.store.claim(id, &shared.node, self.limits.session_lease)).await? {
             Claim::Owned(..) => self.remove(id).await.map(|_| ()),
             Claim::Elsewhere(_) | Claim::Missing => Ok(()),
         }
@@ -137,7 +146,8 @@ impl Config {
 
     /// Stores an event.
     pub(crate) async fn append(&self, live: &LiveSession, stream: u64, event: StoredEvent) -> Written {
-        let stored = self.events_in_time(self.events.append(&live.id, live.generation(), stream, event)).await;
+        let stored =
+            self.events_in_time(Effect::Stores, self.events.append(&live.id, live.generation(), stream, event)).await;
         Written::new(stored, "an event cannot be stored")
     }
 
@@ -146,11 +156,11 @@ impl Config {
     /// # Errors
     /// When the store fails or does not answer in time.
     pub(crate) async fn after(&self, session: &str, stream: u64, seq: u64) -> Result<Option<Vec<StoredEvent>>, Error> {
-        self.events_in_time(self.events.after(session, stream, seq)).await
+        self.events_in_time(Effect::Other, self.events.after(session, stream, seq)).await
     }
 
     async fn remove_events(&self, session: &str) -> Result<(), Error> {
-        let removed = self.events_in_time(self.events.remove(session)).await;
+        let removed = self.events_in_time(Effect::Other, self.events.remove(session)).await;
         if let Err(error) = &removed {
             log_failure(error, "the events of a session that is over stay in the store");
         }
@@ -159,7 +169,7 @@ impl Config {
 
     /// Ends the ownership of a session; false if the store does not answer in time.
     pub(crate) async fn release(&self, shared: &SharedStore, id: &str, generation: u64) -> bool {
-        let released = self.in_time(shared.store.release(id, generation)).await;
+        let released = self.in_time(Effect::Other, shared.store.release(id, generation)).await;
         if let Err(error) = &released {
             log_failure(error, "a session cannot be released");
         }
@@ -179,21 +189,29 @@ impl Config {
         let lease = self.limits.session_lease;
         // There should be time for another attempt.
         let limit = self.limits.store_time.min(lease / 3).min(left);
-        self.timed(Store::Sessions, limit, shared.store.renew(owned, &shared.node, lease)).await
+        self.timed((Store::Sessions, Effect::Stores), limit, shared.store.renew(owned, &shared.node, lease)).await
     }
 
-    async fn events_in_time<T>(&self, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
-        self.timed(Store::Events, self.limits.store_time, work).await
+    async fn events_in_time<T>(&self, effect: Effect, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
+        self.timed((Store::Events, effect), self.limits.store_time, work).await
     }
 
-    async fn in_time<T>(&self, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
-        self.timed(Store::Sessions, self.limits.store_time, work).await
+    async fn in_time<T>(&self, effect: Effect, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
+        self.timed((Store::Sessions, effect), self.limits.store_time, work).await
     }
 
-    async fn timed<T>(&self, which: Store, limit: Duration, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
+    async fn timed<T>(
+        &self,
+        (which, effect): (Store, Effect),
+        limit: Duration,
+        work: BoxFuture<'_, Result<T, Error>>,
+    ) -> Result<T, Error> {
         let timer = self.metrics.store(which);
         let done = in_time(limit, work).await;
         timer.stored(done.is_ok());
+        if done.is_ok() && effect == Effect::Other {
+            return done;
+        }
         match (self.outage.note(done.as_ref().err()), &done) {
             (Some(OutageChange::Began), Err(error)) => tracing::warn!(%error, "the store of sessions is away"),
             (Some(OutageChange::Ended), _) => tracing::info!("the store of sessions is back"),
