@@ -65,6 +65,30 @@ test("requests and answers are paired by target, direction and id", () => {
   assert.equal(events.find(4), answer);
 });
 
+test("each message has the revision that it was sent in", () => {
+  const events = new Events();
+  let seq = 0;
+  const add = (dir, message) => events.add({ seq: ++seq, t: seq, target: "a", kind: "message", dir, size: 1, text: JSON.stringify(message), cut: false });
+  const state = (revision) => events.add({ seq: ++seq, t: seq, target: "a", kind: "state", state: { state: "connected", detail: "connected", revision } });
+  const named = (revision) => ({ _meta: { "io.modelcontextprotocol/protocolVersion": revision } });
+  add("in", { method: "notifications/message", params: {} });
+  add("out", { id: 1, method: "server/discover", params: named("2026-07-28") });
+  add("in", { id: 1, error: { code: -32601, message: "no" } });
+  add("out", { id: 2, method: "initialize", params: { protocolVersion: "2025-11-25" } });
+  add("in", { id: 2, result: { protocolVersion: "2025-06-18", capabilities: {} } });
+  state("2025-06-18");
+  add("out", { id: 3, method: "tools/list" });
+  add("in", { id: 3, result: { tools: [] } });
+  add("out", { id: 4, method: "tools/call", params: { name: "x" } });
+  state("2026-07-28");
+  add("in", { id: 4, result: {} });
+  add("in", { method: "notifications/progress", params: {} });
+  const of = events.entries.filter((one) => one.kind === "message").map((one) => one.revision);
+  assert.deepEqual(of, ["", "2026-07-28", "2026-07-28", "2025-11-25", "2025-06-18", "2025-06-18", "2025-06-18", "2025-06-18", "2025-06-18", "2026-07-28"]);
+  const [, discover, , initialize] = events.entries;
+  assert.ok(filter("rev:2026-07-28").test(discover) && !filter("rev:2026-07-28").test(initialize));
+});
+
 test("the ring does not grow for ever", () => {
   const events = new Events();
   for (let seq = 1; seq <= 60_000; seq++) events.add({ seq, t: seq, target: "a", kind: "message", dir: "out", size: 1, text: '{"id":' + seq + ',"method":"ping"}', cut: false });

@@ -8,7 +8,7 @@ export const REVISION = "2026-07-28";
 export const TASKS = "io.modelcontextprotocol/tasks";
 export const SKILLS = "io.modelcontextprotocol/skills";
 export const APPS = "io.modelcontextprotocol/ui";
-const META = "io.modelcontextprotocol/";
+export const META = "io.modelcontextprotocol/";
 const MAX_ROUNDS = 32;
 const MAX_PAGES = 200;
 

@@ -53,12 +53,13 @@ function showMessage(context, entry, main, side) {
 	const session = context.sessions.value.find((one) => one.id === entry.target);
 	const direction = entry.kind !== "message" ? entry.kind : entry.dir === "out" ? "client → server" : "server → client";
 	const body = div("");
+	const revision = entry.revision || session?.info.value.revision;
 	const isRequest = entry.what === "request" && entry.dir === "out";
 	const replays = isRequest && session?.live && /^(tools\/call|resources\/read|prompts\/get)$/.test(entry.method);
 	fill(main,
 		div("heading", h("h2", { class: "mono" }, entry.method || "answer"), span("faint", entry.name.slice(0, 80)), badge(entry.what === "other" ? entry.kind : entry.what, "info"),
 			entry.status ? badge(entry.status, { ok: "ok", error: "bad", cancelled: "warn" }[entry.status] ?? "") : null),
-		facts({ direction, time: clock(entry.t), id: entry.id, duration: duration(entry.duration), size: size(entry.size), target: session?.info.value.name ?? entry.target, revision: session?.info.value.revision }),
+		facts({ direction, time: clock(entry.t), id: entry.id, duration: duration(entry.duration), size: size(entry.size), target: session?.info.value.name ?? entry.target, revision }),
 		div("actions",
 			button("← previous", () => stepMessage(context, -1), { title: "k" }), button("next →", () => stepMessage(context, 1), { title: "j" }),
 			entry.pair ? h("a", { class: "button", href: href("messages", String(entry.pair.seq)) }, entry.what === "request" ? "answer" : "request") : null,
@@ -117,10 +118,11 @@ function findings(context, entry, session) {
 		return box;
 	}
 	fill(box, para("faint", "validating…"));
+	const revision = entry.revision || session?.info.value.revision;
 	const answers = entry.what === "answer" ? entry.method || undefined : undefined;
-	post("api/validate", { revision: session?.info.value.revision, dir: entry.dir, text: entry.text, answers }).then(({ findings: found }) => {
+	post("api/validate", { revision, dir: entry.dir, text: entry.text, answers }).then(({ findings: found }) => {
 		fill(box, found.length ? h("ul", { class: "finding-list" }, ...found.map((/** @type {any} */ one) => h("li", null, badge(one.severity, one.severity === "error" ? "bad" : "warn"), " ", h("code", null, one.path || "/"), " ", one.message)))
-			: para("ok", `✓ valid in ${session?.info.value.revision ?? "its revision"}`), related,
+			: para("ok", `✓ valid in ${revision ?? "its revision"}`), related,
 			entry.what === "request" && session ? section("as a command", pre(asCouplet(session.info.value.target, asRequest(entry)))) : null);
 	}, (error) => fill(box, para("bad", message(error)), related));
 	return box;

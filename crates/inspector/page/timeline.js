@@ -176,8 +176,8 @@ const STATUS = { ok: "ok", error: "bad", pending: "faint", cancelled: "warn", in
 /** Fills a row of the timeline. @param {HTMLElement} row @param {Entry} entry */
 function fillRow(row, entry) {
 	let cells = /** @type {HTMLElement[]} */ ([...row.children]);
-	if (cells.length !== 7) {
-		cells = ["time", "dir", "method", "name", "dur", "size", "status"].map((one) => span(`t-${one}`));
+	if (cells.length !== 8) {
+		cells = ["time", "dir", "method", "name", "dur", "size", "rev", "status"].map((one) => span(`t-${one}`));
 		row.replaceChildren(...cells);
 		row.classList.add("t-row");
 	}
@@ -185,8 +185,8 @@ function fillRow(row, entry) {
 	row.dataset.what = entry.what;
 	row.dataset.dir = entry.kind === "message" ? entry.dir : "";
 	const method = entry.what === "answer" ? `  ${entry.method || "answer"}` : entry.what === "notice" ? `  ${entry.method}` : entry.method;
-	const texts = [clock(entry.t), arrow, method, "", entry.what === "notice" ? "" : duration(entry.duration), entry.size ? size(entry.size) : "", entry.what === "notice" ? "" : entry.status];
+	const texts = [clock(entry.t), arrow, method, "", entry.what === "notice" ? "" : duration(entry.duration), entry.size ? size(entry.size) : "", entry.revision, entry.what === "notice" ? "" : entry.status];
 	texts.forEach((text, i) => { if (i !== 3) cells[i].textContent = plain(text); });
 	fill(cells[3], entry.name, span("faint", entry.args && `  ${entry.args}`));
-	cells[6].className = `t-status ${STATUS[/** @type {keyof STATUS} */ (entry.status)] ?? ""}`;
+	cells[7].className = `t-status ${STATUS[/** @type {keyof STATUS} */ (entry.status)] ?? ""}`;
 }

@@ -144,6 +144,8 @@ interface Entry {
   text: string;
   cut: boolean;
   pair: Entry|null;
+  /** The revision that a message was sent in; empty if it is not known. */
+  revision: string;
 }
 
 interface Item {
