@@ -54,7 +54,7 @@ function showMessage(context, entry, main, side) {
 	const direction = entry.kind !== "message" ? entry.kind : entry.dir === "out" ? "client → server" : "server → client";
 	const body = div("");
 	const revision = entry.revision || session?.info.value.revision;
-	const isRequest = entry.what === "request" && entry.dir === "out";
+	const isRequest = entry.what === "request" && entry.dir === "out" && !entry.cut;
 	const replays = isRequest && session?.live && /^(tools\/call|resources\/read|prompts\/get)$/.test(entry.method);
 	fill(main,
 		div("heading", h("h2", { class: "mono" }, entry.method || "answer"), span("faint", entry.name.slice(0, 80)), badge(entry.what === "other" ? entry.kind : entry.what, "info"),
@@ -120,10 +120,10 @@ function findings(context, entry, session) {
 	fill(box, para("faint", "validating…"));
 	const revision = entry.revision || session?.info.value.revision;
 	const answers = entry.what === "answer" ? entry.method || undefined : undefined;
-	post("api/validate", { revision, dir: entry.dir, text: entry.text, answers }).then(({ findings: found }) => {
+	post("api/validate", { revision, dir: entry.dir, answers, ...(entry.cut ? { seq: entry.seq } : { text: entry.text }) }).then(({ findings: found }) => {
 		fill(box, found.length ? h("ul", { class: "finding-list" }, ...found.map((/** @type {any} */ one) => h("li", null, badge(one.severity, one.severity === "error" ? "bad" : "warn"), " ", h("code", null, one.path || "/"), " ", one.message)))
 			: para("ok", `✓ valid in ${revision ?? "its revision"}`), related,
-			entry.what === "request" && session ? section("as a command", pre(asCouplet(session.info.value.target, asRequest(entry)))) : null);
+			entry.what === "request" && session && !entry.cut ? section("as a command", pre(asCouplet(session.info.value.target, asRequest(entry)))) : null);
 	}, (error) => fill(box, para("bad", message(error)), related));
 	return box;
 }

@@ -48,6 +48,27 @@ async fn messages_are_validated() {
     assert!(check("1", "in", answer, None).await["error"].is_string());
 }
 
+/// The page has only the beginning of a message above 1 MB.
+#[tokio::test]
+async fn a_message_of_the_feed_is_validated_whole() {
+    let kit = Kit::new().await;
+    kit.inspector.add(Local::new(), None);
+    kit.until("connected").await;
+    kit.call("big", json!({})).await.text().await;
+    let events = kit.send("GET", "/api/feed?after=0", "").await.events(|event| event["cut"] == true).await;
+    let seq = events.last().unwrap()["seq"].as_u64().unwrap();
+    for (method, is_valid) in [("tools/call", true), ("tools/list", false)] {
+        let order = json!({ "revision": "2026-07-28", "dir": "in", "seq": seq, "answers": method });
+        let found = kit.json("POST", "/api/validate", order).await;
+        assert_eq!(found["findings"].as_array().map(Vec::is_empty), Some(is_valid), "{method}: {found}");
+    }
+    for (order, status) in
+        [(json!({ "revision": "2026-07-28", "seq": 999_999 }), 404), (json!({ "revision": "2026-07-28" }), 400)]
+    {
+        assert_eq!(kit.send("POST", "/api/validate", order.to_string()).await.status.as_u16(), status, "{order}");
+    }
+}
+
 #[tokio::test]
 async fn messages_are_exported() {
     let kit = Kit::new().await;

@@ -137,6 +137,9 @@ fn large(page: &Page) -> Result<(), Failure> {
     // The message itself, in the timeline.
     page.until("(() => { const link = [...document.querySelectorAll('.side .links a')].find((one) => one.textContent === 'what was answered'); link?.click(); return !!link; })()")?;
     page.until("document.querySelector('main .tree, main .text')")?;
+    // It is checked whole, though the page has only its beginning.
+    page.until("document.querySelector('main').innerText.includes('longer than 1 MB')")?;
+    page.until("document.querySelector('.findings').innerText.includes('valid in')")?;
     usable(page)?;
     sound::check(&page.record(), &[&inspector])
 }
