@@ -18,6 +18,7 @@ const { collectionFile, toml } = await import("../page/collection.js");
 const { callWords, shell } = await import("../page/copyas.js");
 const { parse } = await import("../page/json.js");
 const { continued } = await import("../page/markdown.js");
+const { recorded } = await import("../page/recording.js");
 const { shortName } = await import("../page/tree.js");
 
 test("events are read however the stream is cut", () => {
@@ -87,6 +88,14 @@ test("each message has the revision that it was sent in", () => {
   assert.deepEqual(of, ["", "2026-07-28", "2026-07-28", "2025-11-25", "2025-06-18", "2025-06-18", "2025-06-18", "2025-06-18", "2025-06-18", "2026-07-28"]);
   const [, discover, , initialize] = events.entries;
   assert.ok(filter("rev:2026-07-28").test(discover) && !filter("rev:2026-07-28").test(initialize));
+});
+
+test("a recording of the page is one that other commands read", () => {
+  const t = Date.UTC(2026, 8, 21, 14, 13, 20) + 0.25;
+  const head = '{"time":"2026-09-21T14:13:20.000250Z","direction":"client-to-server","session":"t1","';
+  assert.equal(recorded(entry({ t, text: '{ "id": 1.0,\n "method":"x"}' })), `${head}message":{ "id": 1.0,  "method":"x"}}`);
+  assert.equal(recorded(entry({ t, text: "oh\nno" })), `${head}raw":"oh\\nno"}`);
+  assert.match(recorded(entry({ t, dir: "in", text: "{}" })), /"server-to-client"/);
 });
 
 test("the ring does not grow for ever", () => {

@@ -6,6 +6,7 @@ import { filter, KEYS } from "./filter.js";
 import { clock, duration, size } from "./format.js";
 import { exportSvg, SequenceView, WaterfallView } from "./diagrams.js";
 import { message } from "./mcp.js";
+import { recorded } from "./recording.js";
 import { go, route } from "./router.js";
 import { settings } from "./settings.js";
 import { perFrame } from "./store.js";
@@ -61,7 +62,7 @@ export class Timeline {
 			this.all = all.checked;
 			this.refilter();
 		});
-		const exporting = actions("Export the timeline", ["export…", "JSON lines", "HAR", "Markdown", "SVG"], (what) => {
+		const exporting = actions("Export the timeline", ["export…", "JSON lines", ...(this.context.config.features.feed ? ["HAR", "Markdown"] : []), "SVG"], (what) => {
 			this.export(what).catch((error) => say(message(error), "bad"));
 		});
 		this.toggle = button("▾", () => { settings.timelineOpen.value = !settings.timelineOpen.value; }, { class: "icon", "aria-label": "Collapse or open the timeline (t)" });
@@ -165,8 +166,7 @@ export class Timeline {
 			const target = this.all ? "" : `&target=${encodeURIComponent(this.context.session.value?.id ?? "")}`;
 			return download(`${name}.${format}`, await getBlob(`api/export?format=${format}${target}`));
 		}
-		if (format !== "jsonl") return say("needs `couplet inspect`", "bad");
-		const lines = this.shown.filter((entry) => entry.kind === "message").map((entry) => JSON.stringify({ t: entry.t, dir: entry.dir, text: entry.text }));
+		const lines = this.shown.filter((entry) => entry.kind === "message").map(recorded);
 		download(`${name}.jsonl`, `${lines.join("\n")}\n`);
 	}
 }

@@ -56,6 +56,7 @@ pub(crate) const FILES: &[(&str, &str)] = files![
     "panels.js",
     "parts.css",
     "parts.js",
+    "recording.js",
     "result.js",
     "router.js",
     "schema.js",
