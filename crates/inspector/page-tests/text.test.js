@@ -15,7 +15,7 @@ const { plain } = await import("../page/visible.js");
 const { parseRoute } = await import("../page/router.js");
 const { Events } = await import("../page/events.js");
 const { collectionFile, toml } = await import("../page/collection.js");
-const { callWords, shell } = await import("../page/copyas.js");
+const { asCouplet, asCurl, asMessage, asRust, callWords, commandWords, shell } = await import("../page/copyas.js");
 const { parse } = await import("../page/json.js");
 const { continued } = await import("../page/markdown.js");
 const { recorded } = await import("../page/recording.js");
@@ -155,6 +155,30 @@ test("a collection is TOML", () => {
 test("arguments of `couplet call` survive a shell", () => {
   assert.equal(shell("it's"), `'it'\\''s'`);
   assert.deepEqual(callWords('{"a": 1, "b": "x y", "c": "@file"}'), ["a:=1", "'b=x y'", `'c:="@file"'`]);
+});
+
+test("a request is copied in the revision of its target", () => {
+  const target = { id: "t1", name: "srv", target: "node 'my server.js' --x \"a b\"", kind: "command", asked: "auto", revision: "2025-11-25" };
+  const url = { ...target, target: "https://example.com/mcp", kind: "url", revision: "2026-07-28", asked: "2026-07-28", headers: ["X-Key"], has_login: true };
+  const call = { method: "tools/call", params: { name: "größe", arguments: { region: "eu" } }, text: '{"region":"eu"}', schema: { properties: { region: { "x-mcp-header": "Region" } } }, result: { content: [{ type: "text", text: "5" }] } };
+  assert.deepEqual(commandWords(target.target), ["node", "my server.js", "--x", "a b"]);
+  assert.deepEqual(commandWords("a\\ b ''"), ["a b", ""]);
+  assert.equal(asMessage(target, call), '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"größe","arguments":{"region":"eu"}}}');
+  assert.match(asMessage(url, call), /"_meta":\{"io.modelcontextprotocol\/protocolVersion":"2026-07-28"/);
+  const piped = asCurl(target, call);
+  assert.ok(/"initialize".*"2025-11-25"[^]*notifications\/initialized[^]*tools\/call[^]*\| node 'my server.js' --x "a b"$/.test(piped), piped);
+  const curl = asCurl(url, call);
+  for (const part of ["-H 'Mcp-Name: =?base64?Z3LDtsOfZQ==?='", "-H 'Mcp-Param-Region: eu'", '-H "X-Key: $X_KEY"', '-H "Authorization: $AUTHORIZATION"', "-H 'MCP-Protocol-Version: 2026-07-28'"]) assert.ok(curl.includes(part), `${part} in ${curl}`);
+  const session = asCurl({ ...url, revision: "2025-06-18" }, call);
+  assert.ok(/^SESSION=\$\(curl -si[^]*"initialize"[^]*"Mcp-Session-Id: \$SESSION"[^]*MCP-Protocol-Version: 2025-06-18[^]*tools\/call/.test(session) && !session.includes("Mcp-Method"), session);
+  assert.equal(asCouplet(url, call), `couplet call https://example.com/mcp --revision 2026-07-28 --header "X-Key: $X_KEY" 'größe' region=eu`);
+  for (const [method, expected] of [["tools/list", "couplet list srv"], ["ping", "couplet ping srv"], ["server/discover", "couplet discover srv"], ["logging/setLevel", ""]]) {
+    assert.equal(asCouplet({ ...target, target: "srv" }, { method, params: {}, text: "{}" }), expected, method);
+  }
+  const test = asRust(target, call);
+  assert.ok(test.includes('Command::new("node").args(["my server.js", "--x", "a b"])') && /assert_eq!\(json!\(result\.content\), json!\(\[/.test(test) && test.includes('"text": "5"'), test);
+  assert.match(asRust(target, { ...call, result: undefined }), /assert!\(!result\.content\.is_empty\(\)\);/);
+  assert.deepEqual([asRust(target, { method: "ping", params: {}, text: "{}" }), asCurl({ ...target, target: "srv" }, call)], ["", ""]);
 });
 
 test("lines of Markdown go on with the paragraph before them", () => {

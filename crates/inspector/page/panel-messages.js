@@ -5,7 +5,7 @@ import { getText, post } from "./api.js";
 import { asCouplet, copyMenu } from "./copyas.js";
 import { badge, button, copy, div, empty, facts, fill, h, heading, para, pre, QUIET, section, span, ticks } from "./dom.js";
 import { clock, duration, size } from "./format.js";
-import { pretty, tryParse } from "./json.js";
+import { pretty, Raw, tryParse } from "./json.js";
 import { go, href, route } from "./router.js";
 import { Scope } from "./store.js";
 import { tree } from "./tree.js";
@@ -64,7 +64,7 @@ function showMessage(context, entry, main, side) {
 			button("← previous", () => stepMessage(context, -1), { title: "k" }), button("next →", () => stepMessage(context, 1), { title: "j" }),
 			entry.pair ? h("a", { class: "button", href: href("messages", String(entry.pair.seq)) }, entry.what === "request" ? "answer" : "request") : null,
 			replays && session ? button("edit and send again", () => again(session, entry)) : null,
-			isRequest && session ? copyMenu(session, () => asRequest(entry)) : null,
+			isRequest && session ? copyMenu(session, () => asRequest(entry, session)) : null,
 			button("copy raw", () => copy(entry.text), QUIET)),
 		body);
 	fill(side, heading("Findings"), findings(context, entry, session));
@@ -86,12 +86,13 @@ function showMessage(context, entry, main, side) {
 	body.prepend(para("warn", "The message is longer than 1 MB: this is its beginning. "), whole);
 }
 
-/** @param {Entry} entry */
-function asRequest(entry) {
+/** @param {Entry} entry @param {Session} [session] @returns {Asked} */
+function asRequest(entry, session) {
 	const node = tryParse(entry.text);
-	const params = node?.get("params")?.value ?? {};
-	const { _meta, ...rest } = params;
-	return { method: entry.method, params: rest, text: node?.at(["params", "arguments"])?.raw ?? "{}" };
+	const { _meta, ...rest } = node?.get("params")?.value ?? {};
+	const text = node?.at(["params", "arguments"])?.raw ?? "{}";
+	const params = rest.arguments === undefined ? rest : { ...rest, arguments: new Raw(text) };
+	return { method: entry.method, params, text, schema: session?.tool(rest.name)?.inputSchema, result: tryParse(entry.pair?.text ?? "")?.get("result")?.value };
 }
 
 /** Takes the arguments of a message into the form. @param {Session} session @param {Entry} entry */
@@ -119,11 +120,12 @@ function findings(context, entry, session) {
 	}
 	fill(box, para("faint", "validating…"));
 	const revision = entry.revision || session?.info.value.revision;
+	const command = entry.what === "request" && entry.dir === "out" && session && !entry.cut ? asCouplet(session.info.value, asRequest(entry)) : "";
 	const answers = entry.what === "answer" ? entry.method || undefined : undefined;
 	post("api/validate", { revision, dir: entry.dir, answers, ...(entry.cut ? { seq: entry.seq } : { text: entry.text }) }).then(({ findings: found }) => {
 		fill(box, found.length ? h("ul", { class: "finding-list" }, ...found.map((/** @type {any} */ one) => h("li", null, badge(one.severity, one.severity === "error" ? "bad" : "warn"), " ", h("code", null, one.path || "/"), " ", one.message)))
 			: para("ok", `✓ valid in ${revision ?? "its revision"}`), related,
-			entry.what === "request" && session && !entry.cut ? section("as a command", pre(asCouplet(session.info.value.target, asRequest(entry)))) : null);
+			command ? section("as a command", pre(command)) : null);
 	}, (error) => fill(box, para("bad", message(error)), related));
 	return box;
 }

@@ -137,7 +137,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 		tool.description ? longText(tool.description, "description") : para("faint", "The tool has no description."),
 		edit.element,
 		div("actions", taskOnly ? null : call_, session.canBeTask(tool) ? button("as task", () => run(true), { title: "lets the server answer with a task", class: taskOnly ? "primary" : "" }) : null,
-			copyMenu(session, () => ({ method: "tools/call", params: params(), text: draft.text })),
+			copyMenu(session, () => ({ method: "tools/call", params: params(), text: draft.text, schema: tool.inputSchema, result: callsOf(session).get(tool.name)?.answer?.result })),
 			saveButton(context, session, () => ({ tool: tool.name, text: draft.text, call: callsOf(session).get(tool.name) })),
 			context.config.features.compare ? h("a", { class: "button", href: href("compare", tool.name) }, "compare") : null,
 			context.config.features.bench ? h("a", { class: "button", href: href("load", tool.name) }, "load") : null,

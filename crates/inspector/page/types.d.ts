@@ -34,6 +34,10 @@ interface Target {
   retry_ms: number|null;
   capabilities: any;
   instructions: string|null;
+  /** Names of the headers that the user has set. */
+  headers?: string[];
+  /** Whether requests have the token of a login. */
+  has_login?: boolean;
 }
 
 interface FeedEvent {
@@ -244,7 +248,8 @@ type Session = import("./session.js").Session;
 type Shell = import("./shell.js").Shell;
 type Signal<T> = import("./store.js").Signal<T>;
 type Question = {requests: Record<string, any>, done: (responses: Record<string, any>) => void, fail: (error: Error) => void};
-type Asked = {method: string, params: any, text: string};
+/** A request; `schema` is that of its tool, `result` the last one. */
+type Asked = {method: string, params: any, text: string, schema?: any, result?: any};
 type DiffLine = {kind: "same"|"added"|"removed", text: string};
 type Child = Node|string|number|null|undefined|false|(Node|string|number|null|undefined|false)[];
 type Path = (string|number)[];
