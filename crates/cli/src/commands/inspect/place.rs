@@ -131,6 +131,18 @@ impl Place for Server {
         }
     }
 
+    fn headers(&self) -> Vec<String> {
+        match &self.target.place {
+            target::Place::Url { headers, .. } => headers.iter().map(|(name, _)| name.clone()).collect(),
+            target::Place::Program { .. } => Vec::new(),
+        }
+    }
+
+    fn has_login(&self) -> bool {
+        let is_set = self.headers().iter().any(|name| name.eq_ignore_ascii_case("authorization"));
+        !is_set && self.login.has_token()
+    }
+
     fn open(&self, revision: Option<ProtocolVersion>, tap: &Tap) -> Result<Opening, String> {
         let opening = self.client(revision).and_then(|client| Ok(Opening { client, server: self.connector(tap)? }));
         opening.map_err(|failure| sentence(&failure))
