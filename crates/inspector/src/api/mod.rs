@@ -2,6 +2,7 @@
 
 mod compare;
 mod export;
+mod har;
 mod targets;
 mod tools;
 mod validate;

@@ -74,6 +74,7 @@ async fn messages_are_exported() {
     let kit = Kit::new().await;
     kit.inspector.add(Local::new(), None);
     kit.until("connected").await;
+    kit.call("big", json!({})).await.text().await;
     kit.call("echo", json!({ "text": "exported" })).await.text().await;
     let lines = kit.send("GET", "/api/export?format=jsonl&target=t1", "").await.text().await;
     let entries: Vec<_> = lines.lines().map(|line| recording::parse(line).unwrap()).collect();
@@ -86,6 +87,11 @@ async fn messages_are_exported() {
     let entry =
         entries.iter().find(|entry| entry["request"]["postData"]["text"].as_str().unwrap().contains("exported"));
     assert!(entry.unwrap()["response"]["content"]["text"].as_str().unwrap().contains("exported"));
+    // Each message is there, of both directions.
+    let all = archive["log"]["_messages"].as_array().unwrap();
+    assert_eq!(all.len(), lines.lines().count());
+    assert!(all.iter().any(|line| line["message"]["method"] == "notifications/progress"), "{all:?}");
+    assert!(entries.iter().all(|entry| entry["comment"].as_str().unwrap().contains("stdio")));
     let reply = kit.send("GET", "/api/export?format=md", "").await;
     assert_eq!(reply.headers["content-disposition"], "attachment; filename=\"messages.md\"");
     assert!(reply.text().await.contains("→ `tools/call`"));
