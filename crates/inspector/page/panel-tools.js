@@ -1,6 +1,6 @@
 // Tools: list, form, call, result, history.
 
-import { Call } from "./call.js";
+import { Call, pastCall } from "./call.js";
 import { data } from "./content.js";
 import { copyMenu } from "./copyas.js";
 import { badge, button, div, empty, fill, h, heading, para, QUIET, say, span } from "./dom.js";
@@ -96,6 +96,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 		callsOf(session).set(tool.name, call);
 		call.done.then(() => {
 			session.remember(tool.name, summary(call, text));
+			if (call.answer && !call.task) session.result(tool.name, { args: text, text: call.answer.text, ms: call.ms, started: call.started });
 			main.dispatchEvent(new Event("result", { bubbles: true }));
 		});
 		follow();
@@ -104,6 +105,8 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 	let end = () => {};
 	const follow = () => {
 		end();
+		const past = session.results.value[tool.name];
+		if (past && !callsOf(session).has(tool.name)) callsOf(session).set(tool.name, pastCall(session, tool.name, past));
 		const call = callsOf(session).get(tool.name);
 		if (!call) {
 			fill(result, empty("No call yet.", session.live ? "Ctrl+↵ calls the tool with the arguments of the form." : "This is a recording: its messages are in the timeline."));

@@ -110,7 +110,7 @@ interface Panel {
 }
 
 /** A place in the page: `#/tools/echo` is the panel `tools` with the rest `["echo"]`. */
-type Route = { panel: string; rest: string[] };
+type Route = { panel: string; rest: string[]; target?: string };
 
 interface Saved {
   target: string;
@@ -162,7 +162,7 @@ interface Item {
   /** Text, kind and explanation. */
   badges?: [string, string, string?][];
   depth?: number;
-  /** A heading, which cannot be opened. */
+  /** A heading, which has no detail. */
   group?: boolean;
 }
 
@@ -228,6 +228,8 @@ interface ListPanel<T> {
   place?: (key: string) => string[];
   watch: (session: Session) => Signal<any>[];
   items: (session: Session) => Item[];
+  /** Opens or closes a heading. */
+  toggle?: (key: string) => void;
   /** What the list shows if it is empty. */
   none: (session: Session) => HTMLElement;
   /** The open item; it is shown anew when its version changes. */
@@ -263,4 +265,6 @@ type Say = (message: string) => void;
 type Problem = {path: string, message: string};
 type Run = {root: Schema, problems: Problem[], depth: number};
 type LogLine = {t: number, level: string, logger: string, text: string, seq: number, data?: any};
+/** A finished call that a reload finds again: arguments and answer as text. */
+type Past = {args: string, text: string, ms: number, started: number};
 type Root = {uri: string, name?: string};
