@@ -116,6 +116,9 @@ pub struct BenchOrder {
     pub seconds: Option<f64>,
     /// The number of requests.
     pub calls: Option<u64>,
+    /// The revision that the user has chosen for the target; `None` for the best one.
+    #[serde(skip)]
+    pub revision: Option<ProtocolVersion>,
 }
 
 fn four() -> usize {

@@ -1,8 +1,12 @@
 //! What the page can do beside calls.
 
-use couplet_inspector::{Direction, recording};
+use std::sync::Arc;
+
+use couplet_core::BoxFuture;
+use couplet_inspector::{BenchOrder, Direction, Opening, Place, PlaceKind, Tap, recording};
 use couplet_types::ProtocolVersion;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use crate::kit::{Kit, Local};
 
@@ -110,4 +114,42 @@ async fn what_the_program_lacks_is_said() {
     assert_eq!(bench, [json!({ "error": "measurements are not available here" })]);
     let login = kit.json("GET", "/api/targets/t1/login", json!({})).await;
     assert_eq!(login, json!({ "steps": [], "authorize_url": null }));
+}
+
+/// A server whose measurements say which revision they were made in.
+struct Measured(Arc<Local>);
+
+impl Place for Measured {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn target(&self) -> String {
+        self.0.target()
+    }
+
+    fn kind(&self) -> PlaceKind {
+        self.0.kind()
+    }
+
+    fn open(&self, revision: Option<ProtocolVersion>, tap: &Tap) -> Result<Opening, String> {
+        self.0.open(revision, tap)
+    }
+
+    fn bench(&self, order: BenchOrder, _: mpsc::Sender<Value>) -> BoxFuture<'static, Result<Value, String>> {
+        Box::pin(std::future::ready(Ok(json!(order.revision.map(ProtocolVersion::as_str)))))
+    }
+}
+
+#[tokio::test]
+async fn a_load_is_measured_in_the_revision_of_the_target() {
+    let kit = Kit::new().await;
+    kit.inspector.add(Arc::new(Measured(Local::new())), None);
+    for (asked, measured) in
+        [("auto", json!(null)), ("2025-03-26", json!("2025-03-26")), ("2026-07-28", json!("2026-07-28"))]
+    {
+        kit.json("POST", "/api/targets/t1/connect", json!({ "revision": asked })).await;
+        let bench = kit.send("POST", "/api/targets/t1/bench", r#"{"seconds":1}"#).await.events(|_| false).await;
+        assert_eq!(bench, [json!({ "result": measured })], "{asked}");
+    }
 }

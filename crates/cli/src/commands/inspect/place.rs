@@ -166,7 +166,7 @@ impl Place for Server {
         const LONGEST: Duration = Duration::from_secs(600);
         const USUAL: Duration = Duration::from_secs(5);
         let silent = Arc::new(Output::silent());
-        let opening = self.client(self.connection.revision).and_then(|client| {
+        let opening = self.client(order.revision).and_then(|client| {
             let diagnostics = Arc::new(target::Diagnostics::new(&silent));
             Ok((client.extension(ClientTasks::new()), self.target.connector(diagnostics, &silent)?))
         });
