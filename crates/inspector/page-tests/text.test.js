@@ -19,6 +19,9 @@ const { asCouplet, asCurl, asMessage, asRust, callWords, commandWords, shell } =
 const { parse } = await import("../page/json.js");
 const { continued } = await import("../page/markdown.js");
 const { recorded } = await import("../page/recording.js");
+const { concerning } = await import("../page/panel-lint.js");
+const { comparison: request } = await import("../page/panel-compare.js");
+const { folders } = await import("../page/folders.js");
 const { shortName } = await import("../page/tree.js");
 
 test("events are read however the stream is cut", () => {
@@ -98,6 +101,31 @@ test("a recording of the page is one that other commands read", () => {
   assert.match(recorded(entry({ t, dir: "in", text: "{}" })), /"server-to-client"/);
 });
 
+test("findings of lint concern what a message names or lists", () => {
+  const findings = [{ kind: "tool", name: "a" }, { kind: "tool", name: "b" }, { kind: "template", name: "x://{id}" }, { kind: "prompt", name: "a" }, { kind: "server" }];
+  const names = (part) => concerning(findings, entry(part)).map((one) => `${one.kind} ${one.name}`);
+  assert.deepEqual(names({ what: "answer", method: "tools/list", text: '{"result":{"tools":[{"name":"a"},{"name":"c"}]}}' }), ["tool a"]);
+  assert.deepEqual(names({ what: "answer", method: "resources/templates/list", text: '{"result":{"resourceTemplates":[{"uriTemplate":"x://{id}"}]}}' }), ["template x://{id}"]);
+  assert.deepEqual(names({ method: "tools/call", name: "b" }), ["tool b"]);
+  assert.deepEqual([names({ method: "tools/list" }), names({ what: "answer", method: "prompts/list", text: "oops" })], [[], []]);
+});
+
+test("lists, tools, prompts and resources are compared", () => {
+  for (const [address, text, method, params] of [
+    [["resources/templates/list"], "", "resources/templates/list", {}],
+    [["echo"], '{"a":1}', "tools/call", { name: "echo", arguments: { a: 1 } }],
+    [["prompts/get", "p"], '{"x":"y"}', "prompts/get", { name: "p", arguments: { x: "y" } }],
+    [["resources/read", "a://b"], "", "resources/read", { uri: "a://b" }],
+  ]) assert.deepEqual(request(address, text), { method, params });
+});
+
+test("resources are a tree of folders", () => {
+  const uris = ["file:///src/a/x.rs", "file:///src/a/deep/er/y.rs", "file:///src/b.rs", "demo://one", "mail:7"];
+  const rows = (closed) => folders(uris, (uri) => uri, new Set(closed)).map(({ depth, label, thing }) => `${"-".repeat(depth)}${label}${thing ? "" : " +"}`);
+  assert.deepEqual(rows([]), ["demo:// +", "-one", "file:///src/ +", "-b.rs", "-a/ +", "--x.rs", "--deep/er/ +", "---y.rs", "mail: +", "-7"]);
+  assert.deepEqual(rows(["file:///src/", "demo://"]), ["demo:// +", "file:///src/ +", "mail: +", "-7"]);
+});
+
 test("the ring does not grow for ever", () => {
   const events = new Events();
   for (let seq = 1; seq <= 60_000; seq++) events.add({ seq, t: seq, target: "a", kind: "message", dir: "out", size: 1, text: '{"id":' + seq + ',"method":"ping"}', cut: false });
@@ -138,6 +166,7 @@ test("hidden characters are visible", () => {
 test("addresses are read back", () => {
   assert.deepEqual(parseRoute("#/tools/a%2Fb"), { panel: "tools", rest: ["a/b"] });
   assert.deepEqual(parseRoute("#token=abc&/messages/214"), { panel: "messages", rest: ["214"] });
+  assert.deepEqual(parseRoute("#/@t2/tools/echo"), { panel: "tools", rest: ["echo"], target: "t2" });
   assert.deepEqual(parseRoute(""), { panel: "overview", rest: [] });
   assert.deepEqual(parseRoute("#/x/%E0%A4%A"), { panel: "x", rest: ["%E0%A4%A"] });
 });

@@ -6,6 +6,7 @@ import { asCouplet, copyMenu } from "./copyas.js";
 import { badge, button, copy, div, empty, facts, fill, h, heading, para, pre, QUIET, section, span, ticks } from "./dom.js";
 import { clock, duration, size } from "./format.js";
 import { pretty, Raw, tryParse } from "./json.js";
+import { concerning } from "./panel-lint.js";
 import { go, href, route } from "./router.js";
 import { Scope } from "./store.js";
 import { tree } from "./tree.js";
@@ -112,8 +113,8 @@ function again(session, entry) {
 function findings(context, entry, session) {
 	const box = h("div", { class: "findings", "aria-live": "polite" });
 	if (entry.kind !== "message") return box;
-	const lint = (session?.lint.value ?? []).filter((finding) => finding.name && finding.name === (entry.name || entry.pair?.name));
-	const related = lint.length ? section("lint", h("ul", null, ...lint.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : "warn"), ` ${finding.message}`)))) : null;
+	const lint = concerning(session?.lint.value ?? [], entry).slice(0, 50);
+	const related = lint.length ? section("lint", h("ul", null, ...lint.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : "warn"), ` ${finding.name}: ${finding.message}`)))) : null;
 	if (!context.config.features.validate) {
 		fill(box, para("faint", ticks("The validator needs `couplet inspect`.")), related);
 		return box;

@@ -118,7 +118,7 @@ export const connectPanel = {
 			if (target.value.trim()) connect(target.value.trim());
 		});
 		if (context.config.features.known) {
-			get("api/known").then(({ servers }) => fill(known, servers.length ? table(servers.map((/** @type {any} */ one) => [button(one.name, () => connect(one.name), LINK), one.host, span("mono", one.target), span("mono faint", one.file)]))
+			get("api/known").then(({ servers }) => fill(known, servers.length ? table(servers.map((/** @type {any} */ one) => [button(one.name, () => connect(`${one.host}:${one.name}`), LINK), one.host, span("mono", one.target), span("mono faint", one.file)]))
 				: para("faint", "No host on this machine has a server.")), (error) => fill(known, para("bad", message(error))));
 		} else fill(known);
 		return { main: div("main-inner", heading("Connect"), form, section("servers of hosts on this machine", known)) };

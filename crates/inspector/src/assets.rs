@@ -28,6 +28,7 @@ pub(crate) const FILES: &[(&str, &str)] = files![
     "feed.js",
     "fields.js",
     "filter.js",
+    "folders.js",
     "form.js",
     "format.js",
     "formats.js",
