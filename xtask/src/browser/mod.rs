@@ -5,6 +5,7 @@
 mod axe;
 mod cdp;
 mod driver;
+mod endpoint;
 mod hostile;
 mod http;
 mod inspector;
@@ -16,6 +17,7 @@ mod screenshots;
 mod sound;
 mod stage;
 mod subject;
+mod walks;
 
 use std::{cell::RefCell, fs, path::PathBuf, thread, time::Instant};
 
@@ -76,6 +78,8 @@ impl Run<'_> {
                 scope.spawn(|| self.without_browser()),
                 scope.spawn(|| self.alone("hostile servers", hostile::SCENARIOS)),
                 scope.spawn(|| self.alone("other origins", refused::SCENARIOS)),
+                scope.spawn(|| self.alone("beside an endpoint", endpoint::SCENARIOS)),
+                scope.spawn(|| self.alone("walks", walks::SCENARIOS)),
                 scope.spawn(|| self.subject(&subject::OURS, program("couplet-everything").map_err(Missing::Broken))),
                 scope.spawn(|| self.subject(&subject::NPM, servers::everything(&folder))),
                 scope.spawn(|| self.subject(&subject::FASTMCP, servers::fastmcp_panels(&folder))),
@@ -165,7 +169,8 @@ impl Run<'_> {
 }
 
 fn build() -> Result<(), Failure> {
-    workspace::cargo(["build", "--package", "couplet-cli", "--package", "couplet-everything"])
+    let packages = ["--package", "couplet-cli", "--package", "couplet-everything", "--package", "example-axum"];
+    workspace::cargo(["build"].into_iter().chain(packages))
 }
 
 /// The folder for files of a run.
