@@ -10,6 +10,7 @@ mod hostile;
 mod http;
 mod inspector;
 mod node;
+mod oauth;
 mod refused;
 mod report;
 mod scenarios;

@@ -12,6 +12,7 @@ use super::{
     cdp::Page,
     hostile::Scenario,
     inspector::{Inspector, program},
+    oauth::Guarded,
     scratch, sound,
     stage::{Hooks, choose, connected, place, press, tool, type_into},
     subject::OURS,
@@ -28,6 +29,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     ("several targets", several),
     ("tasks and subscriptions after a reload", reloads),
     ("a server of a host", known),
+    ("a login, step by step", login),
 ];
 
 /// An inspector of the server, connected and open.
@@ -302,4 +304,33 @@ fn reloads(page: &Page) -> Result<(), Failure> {
     press(page, "main .actions", "cancel")?;
     page.until(&format!("{status} === 'cancelled'"))?;
     sound::check(&page.record(), &[&inspector])
+}
+
+/// The steps appear while they happen.
+fn login(page: &Page) -> Result<(), Failure> {
+    let server = Guarded::start()?;
+    let state = scratch()?.join("login-state").display().to_string();
+    let arguments = [&*server.url(), "--revision", "2025-11-25"];
+    let inspector = Inspector::start_with(&arguments, &[("XDG_STATE_HOME", &state)])?;
+    page.go(&inspector.url)?;
+    page.until("(() => { const link = [...document.querySelectorAll('.bar a')].find((one) => one.textContent === 'log in'); link?.click(); return !!link; })()")?;
+    let steps = "[...document.querySelectorAll('main .steps strong')].map((one) => one.textContent)";
+    let begun = [
+        "Challenge",
+        "Protected resource metadata",
+        "Authorization server metadata",
+        "Client registration",
+        "Authorization request",
+    ];
+    page.until(&format!("{}.every((one) => {steps}.includes(one))", json!(begun)))?;
+    page.until("document.querySelector('main .steps').innerText.includes('resource_metadata=')")?;
+    let login = inspector.get("/api/targets/t1/login")?;
+    let login: serde_json::Value = serde_json::from_str(&login.body).map_err(|e| e.to_string())?;
+    server.visit(login["authorize_url"].as_str().unwrap_or_default())?;
+    page.until(&format!("['Redirect', 'Token request'].every((one) => {steps}.includes(one))"))?;
+    connected(page)?;
+    match page.eval("document.body.innerText.includes('a-secret')")? {
+        serde_json::Value::Bool(false) => sound::check(&page.record(), &[&inspector]),
+        _ => Err("the page shows a secret".to_owned()),
+    }
 }
