@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { Draft, fresh, start } from "../page/draft.js";
 import { safePattern } from "../page/formats.js";
-import { choices, fitting, resolve, validate } from "../page/schema.js";
+import { choices, fitting, resolve, unchecked, validate } from "../page/schema.js";
 
 const problems = (schema, value) => validate(schema, value).map(({ path, message }) => `${path} ${message}`.trim());
 
@@ -28,6 +28,8 @@ test("each keyword is checked at its place", () => {
     [{ prefixItems: [{ type: "string" }], items: false }, ["a", 1], "/1 no value is allowed here"],
     [{ uniqueItems: true }, [{ a: 1 }, { a: 1 }], "must not have equal items"],
     [{ contains: { const: 1 } }, [2], "must contain an item of the required kind"],
+    [{ contains: { const: 1 }, minContains: 2 }, [1], "must contain at least 2 items of the required kind"],
+    [{ contains: { const: 1 }, maxContains: 1 }, [1, 1], "must contain at most 1 items of the required kind"],
     [{ required: ["a"] }, {}, "/a is required"],
     [{ properties: { a: {} }, additionalProperties: false }, { b: 1 }, "/b is not a known member"],
     [{ patternProperties: { "^x": { type: "number" } } }, { x1: "" }, "/x1 must be a number, not a string"],
@@ -92,4 +94,10 @@ test("the alternative of a value is found by its constants", () => {
   const options = [{ properties: { kind: { const: "card" }, n: { type: "number" } }, required: ["n"] }, { properties: { kind: { const: "cash" } } }];
   assert.equal(fitting(options, { kind: "cash" }, {}), 1);
   assert.equal(fitting(options, { kind: "card" }, {}), 0);
+});
+
+test("what is not checked is named", () => {
+  const schema = { properties: { a: { unevaluatedProperties: false }, unevaluatedItems: { type: "string" } }, allOf: [{ $ref: "https://example.com/x" }, { $ref: "#/$defs/b" }], $defs: { b: { pattern: "(a+)+" }, c: { $ref: "#here" } }, enum: [{ $dynamicRef: "x" }] };
+  assert.deepEqual(unchecked(schema), ["unevaluatedProperties", "$ref https://example.com/x", "pattern (a+)+", "$ref #here"]);
+  assert.deepEqual(unchecked({ type: "object", properties: { a: { pattern: "^a$", minLength: 1 } }, additionalProperties: false }), []);
 });

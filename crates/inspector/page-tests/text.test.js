@@ -15,9 +15,13 @@ const { plain } = await import("../page/visible.js");
 const { parseRoute } = await import("../page/router.js");
 const { Events } = await import("../page/events.js");
 const { collectionFile, toml } = await import("../page/collection.js");
-const { callWords, shell } = await import("../page/copyas.js");
+const { asCouplet, asCurl, asMessage, asRust, callWords, commandWords, shell } = await import("../page/copyas.js");
 const { parse } = await import("../page/json.js");
 const { continued } = await import("../page/markdown.js");
+const { recorded } = await import("../page/recording.js");
+const { concerning } = await import("../page/panel-lint.js");
+const { comparison: request } = await import("../page/panel-compare.js");
+const { folders } = await import("../page/folders.js");
 const { shortName } = await import("../page/tree.js");
 
 test("events are read however the stream is cut", () => {
@@ -65,6 +69,63 @@ test("requests and answers are paired by target, direction and id", () => {
   assert.equal(events.find(4), answer);
 });
 
+test("each message has the revision that it was sent in", () => {
+  const events = new Events();
+  let seq = 0;
+  const add = (dir, message) => events.add({ seq: ++seq, t: seq, target: "a", kind: "message", dir, size: 1, text: JSON.stringify(message), cut: false });
+  const state = (revision) => events.add({ seq: ++seq, t: seq, target: "a", kind: "state", state: { state: "connected", detail: "connected", revision } });
+  const named = (revision) => ({ _meta: { "io.modelcontextprotocol/protocolVersion": revision } });
+  add("in", { method: "notifications/message", params: {} });
+  add("out", { id: 1, method: "server/discover", params: named("2026-07-28") });
+  add("in", { id: 1, error: { code: -32601, message: "no" } });
+  add("out", { id: 2, method: "initialize", params: { protocolVersion: "2025-11-25" } });
+  add("in", { id: 2, result: { protocolVersion: "2025-06-18", capabilities: {} } });
+  state("2025-06-18");
+  add("out", { id: 3, method: "tools/list" });
+  add("in", { id: 3, result: { tools: [] } });
+  add("out", { id: 4, method: "tools/call", params: { name: "x" } });
+  state("2026-07-28");
+  add("in", { id: 4, result: {} });
+  add("in", { method: "notifications/progress", params: {} });
+  const of = events.entries.filter((one) => one.kind === "message").map((one) => one.revision);
+  assert.deepEqual(of, ["", "2026-07-28", "2026-07-28", "2025-11-25", "2025-06-18", "2025-06-18", "2025-06-18", "2025-06-18", "2025-06-18", "2026-07-28"]);
+  const [, discover, , initialize] = events.entries;
+  assert.ok(filter("rev:2026-07-28").test(discover) && !filter("rev:2026-07-28").test(initialize));
+});
+
+test("a recording of the page is one that other commands read", () => {
+  const t = Date.UTC(2026, 8, 21, 14, 13, 20) + 0.25;
+  const head = '{"time":"2026-09-21T14:13:20.000250Z","direction":"client-to-server","session":"t1","';
+  assert.equal(recorded(entry({ t, text: '{ "id": 1.0,\n "method":"x"}' })), `${head}message":{ "id": 1.0,  "method":"x"}}`);
+  assert.equal(recorded(entry({ t, text: "oh\nno" })), `${head}raw":"oh\\nno"}`);
+  assert.match(recorded(entry({ t, dir: "in", text: "{}" })), /"server-to-client"/);
+});
+
+test("findings of lint concern what a message names or lists", () => {
+  const findings = [{ kind: "tool", name: "a" }, { kind: "tool", name: "b" }, { kind: "template", name: "x://{id}" }, { kind: "prompt", name: "a" }, { kind: "server" }];
+  const names = (part) => concerning(findings, entry(part)).map((one) => `${one.kind} ${one.name}`);
+  assert.deepEqual(names({ what: "answer", method: "tools/list", text: '{"result":{"tools":[{"name":"a"},{"name":"c"}]}}' }), ["tool a"]);
+  assert.deepEqual(names({ what: "answer", method: "resources/templates/list", text: '{"result":{"resourceTemplates":[{"uriTemplate":"x://{id}"}]}}' }), ["template x://{id}"]);
+  assert.deepEqual(names({ method: "tools/call", name: "b" }), ["tool b"]);
+  assert.deepEqual([names({ method: "tools/list" }), names({ what: "answer", method: "prompts/list", text: "oops" })], [[], []]);
+});
+
+test("lists, tools, prompts and resources are compared", () => {
+  for (const [address, text, method, params] of [
+    [["resources/templates/list"], "", "resources/templates/list", {}],
+    [["echo"], '{"a":1}', "tools/call", { name: "echo", arguments: { a: 1 } }],
+    [["prompts/get", "p"], '{"x":"y"}', "prompts/get", { name: "p", arguments: { x: "y" } }],
+    [["resources/read", "a://b"], "", "resources/read", { uri: "a://b" }],
+  ]) assert.deepEqual(request(address, text), { method, params });
+});
+
+test("resources are a tree of folders", () => {
+  const uris = ["file:///src/a/x.rs", "file:///src/a/deep/er/y.rs", "file:///src/b.rs", "demo://one", "mail:7"];
+  const rows = (closed) => folders(uris, (uri) => uri, new Set(closed)).map(({ depth, label, thing }) => `${"-".repeat(depth)}${label}${thing ? "" : " +"}`);
+  assert.deepEqual(rows([]), ["demo:// +", "-one", "file:///src/ +", "-b.rs", "-a/ +", "--x.rs", "--deep/er/ +", "---y.rs", "mail: +", "-7"]);
+  assert.deepEqual(rows(["file:///src/", "demo://"]), ["demo:// +", "file:///src/ +", "mail: +", "-7"]);
+});
+
 test("the ring does not grow for ever", () => {
   const events = new Events();
   for (let seq = 1; seq <= 60_000; seq++) events.add({ seq, t: seq, target: "a", kind: "message", dir: "out", size: 1, text: '{"id":' + seq + ',"method":"ping"}', cut: false });
@@ -105,6 +166,7 @@ test("hidden characters are visible", () => {
 test("addresses are read back", () => {
   assert.deepEqual(parseRoute("#/tools/a%2Fb"), { panel: "tools", rest: ["a/b"] });
   assert.deepEqual(parseRoute("#token=abc&/messages/214"), { panel: "messages", rest: ["214"] });
+  assert.deepEqual(parseRoute("#/@t2/tools/echo"), { panel: "tools", rest: ["echo"], target: "t2" });
   assert.deepEqual(parseRoute(""), { panel: "overview", rest: [] });
   assert.deepEqual(parseRoute("#/x/%E0%A4%A"), { panel: "x", rest: ["%E0%A4%A"] });
 });
@@ -122,6 +184,30 @@ test("a collection is TOML", () => {
 test("arguments of `couplet call` survive a shell", () => {
   assert.equal(shell("it's"), `'it'\\''s'`);
   assert.deepEqual(callWords('{"a": 1, "b": "x y", "c": "@file"}'), ["a:=1", "'b=x y'", `'c:="@file"'`]);
+});
+
+test("a request is copied in the revision of its target", () => {
+  const target = { id: "t1", name: "srv", target: "node 'my server.js' --x \"a b\"", kind: "command", asked: "auto", revision: "2025-11-25" };
+  const url = { ...target, target: "https://example.com/mcp", kind: "url", revision: "2026-07-28", asked: "2026-07-28", headers: ["X-Key"], has_login: true };
+  const call = { method: "tools/call", params: { name: "größe", arguments: { region: "eu" } }, text: '{"region":"eu"}', schema: { properties: { region: { "x-mcp-header": "Region" } } }, result: { content: [{ type: "text", text: "5" }] } };
+  assert.deepEqual(commandWords(target.target), ["node", "my server.js", "--x", "a b"]);
+  assert.deepEqual(commandWords("a\\ b ''"), ["a b", ""]);
+  assert.equal(asMessage(target, call), '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"größe","arguments":{"region":"eu"}}}');
+  assert.match(asMessage(url, call), /"_meta":\{"io.modelcontextprotocol\/protocolVersion":"2026-07-28"/);
+  const piped = asCurl(target, call);
+  assert.ok(/"initialize".*"2025-11-25"[^]*notifications\/initialized[^]*tools\/call[^]*\| node 'my server.js' --x "a b"$/.test(piped), piped);
+  const curl = asCurl(url, call);
+  for (const part of ["-H 'Mcp-Name: =?base64?Z3LDtsOfZQ==?='", "-H 'Mcp-Param-Region: eu'", '-H "X-Key: $X_KEY"', '-H "Authorization: $AUTHORIZATION"', "-H 'MCP-Protocol-Version: 2026-07-28'"]) assert.ok(curl.includes(part), `${part} in ${curl}`);
+  const session = asCurl({ ...url, revision: "2025-06-18" }, call);
+  assert.ok(/^SESSION=\$\(curl -si[^]*"initialize"[^]*"Mcp-Session-Id: \$SESSION"[^]*MCP-Protocol-Version: 2025-06-18[^]*tools\/call/.test(session) && !session.includes("Mcp-Method"), session);
+  assert.equal(asCouplet(url, call), `couplet call https://example.com/mcp --revision 2026-07-28 --header "X-Key: $X_KEY" 'größe' region=eu`);
+  for (const [method, expected] of [["tools/list", "couplet list srv"], ["ping", "couplet ping srv"], ["server/discover", "couplet discover srv"], ["logging/setLevel", ""]]) {
+    assert.equal(asCouplet({ ...target, target: "srv" }, { method, params: {}, text: "{}" }), expected, method);
+  }
+  const test = asRust(target, call);
+  assert.ok(test.includes('Command::new("node").args(["my server.js", "--x", "a b"])') && /assert_eq!\(json!\(result\.content\), json!\(\[/.test(test) && test.includes('"text": "5"'), test);
+  assert.match(asRust(target, { ...call, result: undefined }), /assert!\(!result\.content\.is_empty\(\)\);/);
+  assert.deepEqual([asRust(target, { method: "ping", params: {}, text: "{}" }), asCurl({ ...target, target: "srv" }, call)], ["", ""]);
 });
 
 test("lines of Markdown go on with the paragraph before them", () => {

@@ -1,6 +1,7 @@
 // A request with its life: progress, questions of the server, answer.
 
 import { automatic } from "./ask.js";
+import { Raw } from "./json.js";
 import { McpError, message } from "./mcp.js";
 import { perFrame, Signal } from "./store.js";
 
@@ -100,4 +101,13 @@ export class Call {
 	get text() {
 		return this.answer?.text ?? (this.error instanceof McpError ? this.error.text : "");
 	}
+}
+
+/** A call of a tool from before a reload. @param {Session} session @param {string} tool @param {Past} past @returns {Call} */
+export function pastCall(session, tool, { args, text, ms, started }) {
+	const answer = { result: JSON.parse(text).result, text, ms, rounds: 1 };
+	return Object.assign(Object.create(Call.prototype), {
+		session, method: "tools/call", params: { name: tool, arguments: new Raw(args) }, started, ended: started + ms, state: "done", answer,
+		error: null, progress: null, question: null, automatic: [], task: null, changes: new Signal(0), controller: new AbortController(), done: Promise.resolve(),
+	});
 }

@@ -4,6 +4,7 @@ import { message } from "./mcp.js";
 import { get, post, remove } from "./api.js";
 import { Events } from "./events.js";
 import { readFeed } from "./feed.js";
+import { nameTarget, route } from "./router.js";
 import { Session } from "./session.js";
 import { settings } from "./settings.js";
 import { Signal } from "./store.js";
@@ -24,6 +25,10 @@ export class Context {
 		this.askForTask = null;
 		/** Ids of targets that were removed: a late event does not bring them back. @type {Set<string>} */
 		this.removed = new Set();
+		route.subscribe(({ target }) => {
+			const session = this.sessions.value.find((one) => one.id === target);
+			if (session && session !== this.session.value) this.select(session);
+		});
 	}
 
 	/** @param {Promise<any>|undefined} targets The answer to the first request for targets. @param {number} started When it was sent. */
@@ -57,13 +62,17 @@ export class Context {
 		const session = new Session(target, this.config, this.events);
 		session.tasks.onInput = (record, requests) => this.askForTask?.(session, record, requests) ?? Promise.reject(new Error("no panel"));
 		this.sessions.value = [...this.sessions.value, session];
-		if (!this.session.value || settings.target.value === target.id) this.select(session);
+		const wanted = route.value.target ?? settings.target.value;
+		if (!this.session.value || wanted === target.id) this.select(session);
+		else this.select(this.session.value);
 		return session;
 	}
 
 	/** @param {Session} session */
 	select(session) {
 		settings.target.value = session.id;
+		// One target needs no name.
+		nameTarget(this.sessions.value.length > 1 ? session.id : "");
 		this.session.value = session;
 	}
 

@@ -1,5 +1,6 @@
 // The timeline's data: every message in a ring, with requests and answers paired.
 
+import { META } from "./mcp.js";
 import { Signal } from "./store.js";
 
 const MAX_ENTRIES = 50_000;
@@ -15,6 +16,8 @@ export class Events {
 		this.chars = 0;
 		/** The last state of each target: an event that only brings a new latency is no row. @type {Map<string, string>} */
 		this.states = new Map();
+		/** The revision that each target was last seen in. @type {Map<string, string>} */
+		this.revisions = new Map();
 		this.dropped = 0;
 		/** Changes with each entry; its value counts them. */
 		this.changes = new Signal(0);
@@ -53,9 +56,13 @@ export class Events {
 	add(event) {
 		const { entry, message } = read(event);
 		const state = `${entry.method} ${entry.name}`;
+		if (entry.kind === "state") this.revisions.set(entry.target, event.state?.revision ?? "");
 		if (entry.kind === "state" && this.states.get(entry.target) === state) return;
 		if (entry.kind === "state") this.states.set(entry.target, state);
-		if (entry.kind === "message") this.match(entry, message);
+		if (entry.kind === "message") {
+			this.match(entry, message);
+			this.revise(entry, message);
+		}
 		this.entries.push(entry);
 		this.chars += entry.text.length;
 		if (this.entries.length > MAX_ENTRIES || this.chars > MAX_CHARS) this.trim();
@@ -92,6 +99,15 @@ export class Events {
 			if (request) request.status = "cancelled";
 		}
 	}
+
+	/** Sets the revision of a message: the one that it names, that of its request, or that of its connection. @param {Entry} entry @param {any} message */
+	revise(entry, message) {
+		const offered = entry.method === "initialize" ? (message?.result ?? message?.params)?.protocolVersion : undefined;
+		const named = message?.params?._meta?.[`${META}protocolVersion`] ?? offered;
+		const isNamed = typeof named === "string";
+		if (isNamed) this.revisions.set(entry.target, named);
+		entry.revision = isNamed ? named : (entry.pair?.revision ?? this.revisions.get(entry.target) ?? "");
+	}
 }
 
 /** @param {string} target @param {string} dir @param {string} id */
@@ -102,7 +118,7 @@ function read(event) {
 	/** @type {Entry} */
 	const entry = {
 		seq: event.seq, t: event.t, target: event.target, kind: event.kind, what: "other", dir: event.dir ?? "in", method: "",
-		name: "", args: "", id: "", status: "", duration: null, size: event.size ?? 0, text: event.text ?? "", cut: !!event.cut, pair: null,
+		name: "", args: "", id: "", status: "", duration: null, size: event.size ?? 0, text: event.text ?? "", cut: !!event.cut, pair: null, revision: "",
 	};
 	let message;
 	if (event.kind === "message") {

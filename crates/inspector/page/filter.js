@@ -1,6 +1,6 @@
 // The filter of the timeline: `method:tools/call dur:>5ms status:error text`.
 
-export const KEYS = ["method", "name", "status", "dir", "dur", "size", "kind", "id", "target", "text"];
+export const KEYS = ["method", "name", "status", "dir", "dur", "size", "kind", "id", "rev", "target", "text"];
 
 /** Splits a filter into words. Quotes keep spaces. @param {string} text @returns {{key: string, value: string, not: boolean}[]} */
 export function words(text) {
@@ -57,6 +57,7 @@ function test(key, value) {
 		case "method": case "name": case "status": case "dir": return (entry) => matches(entry[key]);
 		case "kind": return (entry) => matches(entry.kind) || matches(entry.what);
 		case "id": return (entry) => entry.id === value || entry.id === JSON.stringify(value);
+		case "rev": return (entry) => matches(entry.revision);
 		case "target": return (entry) => entry.target === value;
 		default: return (entry) => matches(entry.method) || matches(entry.text);
 	}

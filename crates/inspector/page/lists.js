@@ -5,7 +5,7 @@ import { go, route } from "./router.js";
 import { Scope } from "./store.js";
 import { VirtualList } from "./vlist.js";
 
-/** Creates a filterable list. @param {{label: string, placeholder: string, onOpen: (item: Item) => void, none: () => HTMLElement}} options */
+/** Creates a filterable list. @param {{label: string, placeholder: string, onOpen: (item: Item) => void, onToggle?: (item: Item) => void, none: () => HTMLElement}} options */
 export function nameList(options) {
 	/** @type {Item[]} */
 	let all = [];
@@ -15,7 +15,7 @@ export function nameList(options) {
 	const input = h("input", { type: "search", placeholder: options.placeholder, "aria-label": options.placeholder, class: "list-filter", spellcheck: false });
 	const select = (/** @type {number} */ i) => { if (shown[i] && !shown[i].group) options.onOpen(shown[i]); };
 	// A click or ↵ goes on with the first field; ↓ and ↑ stay in the list.
-	const open = (/** @type {number} */ i) => openDetail(() => select(i));
+	const open = (/** @type {number} */ i) => (shown[i]?.group ? options.onToggle?.(shown[i]) : openDetail(() => select(i)));
 	const list = new VirtualList({ rowHeight: 28, label: options.label, render: (row, i) => render(row, shown[i]), onOpen: open, onSelect: select });
 	const none = div("list-none");
 	const apply = () => {
@@ -92,7 +92,11 @@ export function listPanel(context, panel) {
 	let shown = "";
 	/** @type {(() => void)|void} */
 	let primary;
-	const names = nameList({ label: panel.id, placeholder: `filter ${panel.id}`, onOpen: ({ key }) => go(panel.id, ...(panel.place?.(key) ?? [key])), none: () => panel.none(session) });
+	const names = nameList({ label: panel.id, placeholder: `filter ${panel.id}`, onOpen: ({ key }) => go(panel.id, ...(panel.place?.(key) ?? [key])), none: () => panel.none(session),
+		onToggle: ({ key }) => {
+			panel.toggle?.(key);
+			names.update(panel.items(session));
+		} });
 	const show = () => {
 		if (route.value.panel !== panel.id) return;
 		const { key, thing, version } = panel.find(session, route.value.rest);

@@ -8,7 +8,7 @@ export const REVISION = "2026-07-28";
 export const TASKS = "io.modelcontextprotocol/tasks";
 export const SKILLS = "io.modelcontextprotocol/skills";
 export const APPS = "io.modelcontextprotocol/ui";
-const META = "io.modelcontextprotocol/";
+export const META = "io.modelcontextprotocol/";
 const MAX_ROUNDS = 32;
 const MAX_PAGES = 200;
 
@@ -76,7 +76,7 @@ export class McpClient {
 			Accept: "application/json, text/event-stream",
 			"MCP-Protocol-Version": REVISION,
 			"Mcp-Method": method,
-			...(typeof name === "string" && named(method) ? { "Mcp-Name": headerValue(name) } : {}),
+			...(typeof name === "string" && hasName(method) ? { "Mcp-Name": headerValue(name) } : {}),
 			...options.headers,
 		};
 		this.settings.onMessage?.("out", body);
@@ -160,8 +160,8 @@ export class McpClient {
 	}
 }
 
-/** @param {string} method */
-const named = (method) => /^(tools\/call|prompts\/get|resources\/read|tasks\/(get|update|cancel))$/.test(method);
+/** Whether requests for a method have the header `Mcp-Name`. @param {string} method */
+export const hasName = (method) => /^(tools\/call|prompts\/get|resources\/read|tasks\/(get|update|cancel))$/.test(method);
 
 /** Encodes the value of a header, as revision 2026-07-28 requires. @param {string} value */
 export function headerValue(value) {

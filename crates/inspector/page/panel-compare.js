@@ -22,6 +22,20 @@ export function differences(nodes) {
 	return all.map((mine) => new Map([...mine].filter(([path, value]) => all.some((other) => other.get(path) !== value)).map(([path]) => [path, "differs"])));
 }
 
+const LISTS = ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
+
+/** The requests that can be compared, as parts of their addresses: a list, a tool, or a method with a name. @param {Session} session @returns {string[][]} */
+const comparable = (session) => [...LISTS.map((one) => [one]), ...session.tools.value.items.map((one) => [one.name]),
+	...session.prompts.value.items.map((one) => ["prompts/get", one.name]), ...session.resources.value.items.map((one) => ["resources/read", one.uri])];
+
+/** The request of an address. @param {string[]} address @param {string} text The arguments. */
+export function comparison([first, name], text) {
+	if (LISTS.includes(first)) return { method: first, params: {} };
+	if (first === "resources/read") return { method: first, params: { uri: name } };
+	const args = JSON.parse(text.trim() || "{}");
+	return first === "prompts/get" ? { method: first, params: { name, arguments: args } } : { method: "tools/call", params: { name: first, arguments: args } };
+}
+
 /** @type {Panel} */
 export const comparePanel = {
 	id: "compare",
@@ -31,9 +45,8 @@ export const comparePanel = {
 		const main = div("main-inner");
 		const session = context.session.value;
 		if (!session?.live) return { main: div("main-inner", empty("A comparison needs a live server.")) };
-		let tool = "";
-		const lists = ["tools/list", "resources/list", "prompts/list"];
-		const pick = h("select", { "aria-label": "Request", onchange: () => go("compare", pick.value) });
+		let shown = "";
+		const pick = h("select", { "aria-label": "Request", onchange: () => go("compare", .../** @type {string[]} */ (JSON.parse(pick.value))) });
 		const args = h("textarea", { rows: 3, class: "mono", "aria-label": "Arguments" });
 		const what = menu({ "aria-label": "Part" }, ["answers", "requests"]);
 		const out = div("");
@@ -42,28 +55,26 @@ export const comparePanel = {
 		const draw = () => { if (columns) fill(out, table(columns, what.value === "requests")); };
 		what.addEventListener("change", draw);
 		const run = async () => {
-			const method = lists.includes(pick.value) ? pick.value : "tools/call";
 			fill(out, para("faint", "asking in every revision…"));
 			try {
-				const params = method === "tools/call" ? { name: pick.value, arguments: JSON.parse(args.value || "{}") } : {};
-				({ columns } = await post(`${session.path}/compare`, { method, params }));
+				({ columns } = await post(`${session.path}/compare`, comparison(JSON.parse(pick.value), args.value)));
 				draw();
 			} catch (error) {
 				fill(out, para("bad", message(error)));
 			}
 		};
 		const show = () => {
-			const names = [...lists, ...session.tools.value.items.map((one) => one.name)];
-			tool = route.value.rest[0] ?? "tools/list";
-			fill(pick, ...names.map((one) => h("option", { selected: one === tool }, one)));
-			args.hidden = lists.includes(tool);
-			args.value = session.drafts.value[tool] ?? new Draft(session.tool(tool)?.inputSchema).text;
+			const [first = "tools/list", name] = route.value.rest;
+			shown = JSON.stringify(name === undefined ? [first] : [first, name]);
+			fill(pick, ...comparable(session).map((rest) => h("option", { value: JSON.stringify(rest), selected: JSON.stringify(rest) === shown }, rest.join(" "))));
+			args.hidden = first === "resources/read" || LISTS.includes(first);
+			args.value = first === "prompts/get" ? session.drafts.value[`prompt ${name}`] ?? "{}" : session.drafts.value[first] ?? new Draft(session.tool(first)?.inputSchema).text;
 			columns = null;
 			fill(out, empty("Not run yet.", "Each revision has a connection of its own; what differs is marked."));
 		};
 		show();
 		fill(main, heading("Compare revisions", pick, button("Run in all", run, { class: "primary", title: "Ctrl+↵" }), what), args, out);
-		return { main, route: () => { if ((route.value.rest[0] ?? "tools/list") !== tool) show(); }, primary: run };
+		return { main, route: () => { if (JSON.stringify(route.value.rest) !== shown) show(); }, primary: run };
 	},
 };
 

@@ -3,11 +3,26 @@
 import { message } from "./mcp.js";
 import { post } from "./api.js";
 import { badge, button, div, empty, fill, heading, para, span, table, ticks } from "./dom.js";
+import { tryParse } from "./json.js";
 import { go } from "./router.js";
 import { Scope } from "./store.js";
 
 const KINDS = /** @type {Record<string, string>} */ ({ error: "bad", warning: "warn", note: "" });
-const PLACES = /** @type {Record<string, string>} */ ({ tool: "tools", resource: "resources", prompt: "prompts", skill: "skills" });
+/** The panel of each kind, and the part of its address before the name. */
+const PLACES = /** @type {Record<string, string[]>} */ ({ tool: ["tools"], resource: ["resources"], template: ["resources", "template"], prompt: ["prompts"], skill: ["skills"] });
+/** The member of a list's result, the kind of what it lists, and the member that names it. */
+const LISTS = /** @type {Record<string, [string, string, string]>} */ ({
+	"tools/list": ["tools", "tool", "name"], "prompts/list": ["prompts", "prompt", "name"], "resources/list": ["resources", "resource", "uri"], "resources/templates/list": ["resourceTemplates", "template", "uriTemplate"],
+});
+
+/** The findings that concern a message: what it names, or what it lists. @param {any[]} findings @param {Entry} entry */
+export function concerning(findings, entry) {
+	const [member, kind, name] = (entry.what === "answer" && !entry.cut && LISTS[entry.method]) || [];
+	if (!member || !name) return findings.filter((one) => one.name && one.name === (entry.name || entry.pair?.name));
+	const items = tryParse(entry.text)?.at(["result", member])?.value;
+	const listed = new Set(Array.isArray(items) ? items.map((one) => one?.[name]) : []);
+	return findings.filter((one) => one.kind === kind && listed.has(one.name));
+}
 
 /** @type {Panel} */
 export const lintPanel = {
@@ -53,7 +68,7 @@ function report(session, run) {
 
 /** @param {any} finding */
 function place(finding) {
-	const panel = PLACES[finding.kind];
+	const panel = /** @type {[string, ...string[]]|undefined} */ (PLACES[finding.kind]);
 	if (!finding.name) return finding.kind ?? "server";
-	return panel ? button(finding.name, () => go(panel, finding.name), { class: "link mono" }) : `${finding.kind} ${finding.name}`;
+	return panel ? button(finding.name, () => go(...panel, finding.name), { class: "link mono" }) : `${finding.kind} ${finding.name}`;
 }

@@ -5,7 +5,8 @@ import { getText, post } from "./api.js";
 import { asCouplet, copyMenu } from "./copyas.js";
 import { badge, button, copy, div, empty, facts, fill, h, heading, para, pre, QUIET, section, span, ticks } from "./dom.js";
 import { clock, duration, size } from "./format.js";
-import { pretty, tryParse } from "./json.js";
+import { pretty, Raw, tryParse } from "./json.js";
+import { concerning } from "./panel-lint.js";
 import { go, href, route } from "./router.js";
 import { Scope } from "./store.js";
 import { tree } from "./tree.js";
@@ -53,17 +54,18 @@ function showMessage(context, entry, main, side) {
 	const session = context.sessions.value.find((one) => one.id === entry.target);
 	const direction = entry.kind !== "message" ? entry.kind : entry.dir === "out" ? "client → server" : "server → client";
 	const body = div("");
-	const isRequest = entry.what === "request" && entry.dir === "out";
+	const revision = entry.revision || session?.info.value.revision;
+	const isRequest = entry.what === "request" && entry.dir === "out" && !entry.cut;
 	const replays = isRequest && session?.live && /^(tools\/call|resources\/read|prompts\/get)$/.test(entry.method);
 	fill(main,
 		div("heading", h("h2", { class: "mono" }, entry.method || "answer"), span("faint", entry.name.slice(0, 80)), badge(entry.what === "other" ? entry.kind : entry.what, "info"),
 			entry.status ? badge(entry.status, { ok: "ok", error: "bad", cancelled: "warn" }[entry.status] ?? "") : null),
-		facts({ direction, time: clock(entry.t), id: entry.id, duration: duration(entry.duration), size: size(entry.size), target: session?.info.value.name ?? entry.target, revision: session?.info.value.revision }),
+		facts({ direction, time: clock(entry.t), id: entry.id, duration: duration(entry.duration), size: size(entry.size), target: session?.info.value.name ?? entry.target, revision }),
 		div("actions",
 			button("← previous", () => stepMessage(context, -1), { title: "k" }), button("next →", () => stepMessage(context, 1), { title: "j" }),
 			entry.pair ? h("a", { class: "button", href: href("messages", String(entry.pair.seq)) }, entry.what === "request" ? "answer" : "request") : null,
 			replays && session ? button("edit and send again", () => again(session, entry)) : null,
-			isRequest && session ? copyMenu(session, () => asRequest(entry)) : null,
+			isRequest && session ? copyMenu(session, () => asRequest(entry, session)) : null,
 			button("copy raw", () => copy(entry.text), QUIET)),
 		body);
 	fill(side, heading("Findings"), findings(context, entry, session));
@@ -85,12 +87,13 @@ function showMessage(context, entry, main, side) {
 	body.prepend(para("warn", "The message is longer than 1 MB: this is its beginning. "), whole);
 }
 
-/** @param {Entry} entry */
-function asRequest(entry) {
+/** @param {Entry} entry @param {Session} [session] @returns {Asked} */
+function asRequest(entry, session) {
 	const node = tryParse(entry.text);
-	const params = node?.get("params")?.value ?? {};
-	const { _meta, ...rest } = params;
-	return { method: entry.method, params: rest, text: node?.at(["params", "arguments"])?.raw ?? "{}" };
+	const { _meta, ...rest } = node?.get("params")?.value ?? {};
+	const text = node?.at(["params", "arguments"])?.raw ?? "{}";
+	const params = rest.arguments === undefined ? rest : { ...rest, arguments: new Raw(text) };
+	return { method: entry.method, params, text, schema: session?.tool(rest.name)?.inputSchema, result: tryParse(entry.pair?.text ?? "")?.get("result")?.value };
 }
 
 /** Takes the arguments of a message into the form. @param {Session} session @param {Entry} entry */
@@ -110,18 +113,20 @@ function again(session, entry) {
 function findings(context, entry, session) {
 	const box = h("div", { class: "findings", "aria-live": "polite" });
 	if (entry.kind !== "message") return box;
-	const lint = (session?.lint.value ?? []).filter((finding) => finding.name && finding.name === (entry.name || entry.pair?.name));
-	const related = lint.length ? section("lint", h("ul", null, ...lint.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : "warn"), ` ${finding.message}`)))) : null;
+	const lint = concerning(session?.lint.value ?? [], entry).slice(0, 50);
+	const related = lint.length ? section("lint", h("ul", null, ...lint.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : "warn"), ` ${finding.name}: ${finding.message}`)))) : null;
 	if (!context.config.features.validate) {
 		fill(box, para("faint", ticks("The validator needs `couplet inspect`.")), related);
 		return box;
 	}
 	fill(box, para("faint", "validating…"));
+	const revision = entry.revision || session?.info.value.revision;
+	const command = entry.what === "request" && entry.dir === "out" && session && !entry.cut ? asCouplet(session.info.value, asRequest(entry)) : "";
 	const answers = entry.what === "answer" ? entry.method || undefined : undefined;
-	post("api/validate", { revision: session?.info.value.revision, dir: entry.dir, text: entry.text, answers }).then(({ findings: found }) => {
+	post("api/validate", { revision, dir: entry.dir, answers, ...(entry.cut ? { seq: entry.seq } : { text: entry.text }) }).then(({ findings: found }) => {
 		fill(box, found.length ? h("ul", { class: "finding-list" }, ...found.map((/** @type {any} */ one) => h("li", null, badge(one.severity, one.severity === "error" ? "bad" : "warn"), " ", h("code", null, one.path || "/"), " ", one.message)))
-			: para("ok", `✓ valid in ${session?.info.value.revision ?? "its revision"}`), related,
-			entry.what === "request" && session ? section("as a command", pre(asCouplet(session.info.value.target, asRequest(entry)))) : null);
+			: para("ok", `✓ valid in ${revision ?? "its revision"}`), related,
+			command ? section("as a command", pre(command)) : null);
 	}, (error) => fill(box, para("bad", message(error)), related));
 	return box;
 }

@@ -8,7 +8,7 @@ import { badge, button, copy, div, download, empty, fill, h, heading, labelled, 
 import { KEYS } from "./keys.js";
 import { go } from "./router.js";
 import { settings } from "./settings.js";
-import { Scope } from "./store.js";
+import { gently, Scope } from "./store.js";
 
 /** @param {Promise<any>} promise */
 const report = (promise) => promise.catch((error) => say(message(error), "bad"));
@@ -27,16 +27,20 @@ export const loginPanel = {
 			try {
 				const { steps, authorize_url: address } = await get(path);
 				const start = button(address ? `Log in at ${new URL(address).host}` : "Log in", () => report(post(path).then(() => say("continue in the browser's new page"))), { class: "primary" });
-				fill(main, heading("Login", start, button("read again", show)),
-					steps.length ? h("ol", { class: "steps" }, ...steps.map((/** @type {any} */ step) => h("li", { class: step.status >= 400 || step.status === null ? "failed" : "" },
+				fill(main, heading("Login", start),
+					steps.length ? h("ol", { class: "steps" }, ...steps.map((/** @type {any} */ step) => h("li", { class: step.status >= 400 ? "failed" : "" },
 						div("heading", h("strong", null, step.title), step.status ? badge(String(step.status), step.status >= 400 ? "bad" : "ok") : null),
 						step.url ? para("mono faint", step.url) : null, step.note ? para("", ticks(step.note)) : null, step.sent ? data(step.sent) : null, step.body ? data(step.body) : null))) : empty("No login seen.", "The server has not asked for one."));
 			} catch (error) {
 				fill(main, para("bad", message(error)), button("try again", show));
 			}
 		};
+		// Each step is a request of the feed, or a change of the state.
+		const again = gently(show);
+		const observer = (/** @type {Entry} */ entry) => { if (entry.target === session.id && (entry.kind === "http" || entry.kind === "state")) again(); };
+		context.events.observers.add(observer);
 		show();
-		return { main };
+		return { main, close: () => context.events.observers.delete(observer) };
 	},
 };
 
@@ -114,7 +118,7 @@ export const connectPanel = {
 			if (target.value.trim()) connect(target.value.trim());
 		});
 		if (context.config.features.known) {
-			get("api/known").then(({ servers }) => fill(known, servers.length ? table(servers.map((/** @type {any} */ one) => [button(one.name, () => connect(one.name), LINK), one.host, span("mono", one.target), span("mono faint", one.file)]))
+			get("api/known").then(({ servers }) => fill(known, servers.length ? table(servers.map((/** @type {any} */ one) => [button(one.name, () => connect(`${one.host}:${one.name}`), LINK), one.host, span("mono", one.target), span("mono faint", one.file)]))
 				: para("faint", "No host on this machine has a server.")), (error) => fill(known, para("bad", message(error))));
 		} else fill(known);
 		return { main: div("main-inner", heading("Connect"), form, section("servers of hosts on this machine", known)) };

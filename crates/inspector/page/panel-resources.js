@@ -6,6 +6,7 @@ import { copyMenu } from "./copyas.js";
 import { diff } from "./diff.js";
 import { badge, button, div, empty, fill, h, heading, para, section, span } from "./dom.js";
 import { clock, line, size } from "./format.js";
+import { folders } from "./folders.js";
 import { listPanel } from "./lists.js";
 import { followCall, loadState, messagesOf } from "./parts.js";
 import { callState, failure } from "./result.js";
@@ -14,6 +15,9 @@ import { gently } from "./store.js";
 import { suggestRows } from "./suggest.js";
 import { expand, variables } from "./uritemplate.js";
 
+/** The folders that are closed, by the beginning of their URIs. @type {Set<string>} */
+const closed = new Set();
+
 /** The rows of the list: templates, then resources under their directories. @param {Session} session */
 function rows(session) {
 	/** @type {Item[]} */
@@ -21,18 +25,9 @@ function rows(session) {
 	const templates = session.templates.value.items;
 	if (templates.length) items.push({ key: "", label: `Templates ${templates.length}`, group: true });
 	for (const template of templates) items.push({ key: `template ${template.uriTemplate}`, label: template.title ?? template.name, title: template.uriTemplate, find: template.uriTemplate, depth: 1, badges: [["{}", "info", template.uriTemplate]] });
-	/** @type {Map<string, Resource[]>} */
-	const groups = new Map();
-	for (const resource of session.resources.value.items) {
-		const cut = resource.uri.lastIndexOf("/", resource.uri.length - 2) + 1;
-		const group = resource.uri.slice(0, cut) || resource.uri;
-		groups.set(group, [...(groups.get(group) ?? []), resource]);
-	}
-	for (const [group, resources] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
-		items.push({ key: "", label: group, group: true });
-		for (const resource of resources) {
-			items.push({ key: resource.uri, label: resource.title ?? resource.name ?? resource.uri.slice(group.length), title: `${resource.uri} ${line(resource.description)}`, find: resource.uri, depth: 1, badges: session.subscribed.value.includes(resource.uri) ? [["●", "ok", "subscribed"]] : [] });
-		}
+	for (const { depth, label, prefix, thing } of folders(session.resources.value.items, (resource) => resource.uri, closed)) {
+		if (thing) items.push({ key: thing.uri, label: thing.title ?? thing.name ?? label, title: `${thing.uri} ${line(thing.description)}`, find: thing.uri, depth, badges: session.subscribed.value.includes(thing.uri) ? [["●", "ok", "subscribed"]] : [] });
+		else items.push({ key: prefix, label: `${closed.has(prefix) ? "▸" : "▾"} ${label}`, group: true, depth });
 	}
 	return items;
 }
@@ -47,6 +42,7 @@ export const resourcesPanel = {
 		place: (key) => (key.startsWith("template ") ? ["template", key.slice(9)] : [key]),
 		watch: (session) => [session.resources, session.templates, session.subscribed],
 		items: rows,
+		toggle: (key) => { if (!closed.delete(key)) closed.add(key); },
 		none: (session) => loadState(session, "resources", "resources"),
 		find: (session, [first, ...rest]) => {
 			const template = first === "template" ? session.templates.value.items.find((one) => one.uriTemplate === rest[0]) : undefined;

@@ -1,6 +1,6 @@
 // Tools: list, form, call, result, history.
 
-import { Call } from "./call.js";
+import { Call, pastCall } from "./call.js";
 import { data } from "./content.js";
 import { copyMenu } from "./copyas.js";
 import { badge, button, div, empty, fill, h, heading, para, QUIET, say, span } from "./dom.js";
@@ -96,6 +96,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 		callsOf(session).set(tool.name, call);
 		call.done.then(() => {
 			session.remember(tool.name, summary(call, text));
+			if (call.answer && !call.task) session.result(tool.name, { args: text, text: call.answer.text, ms: call.ms, started: call.started });
 			main.dispatchEvent(new Event("result", { bubbles: true }));
 		});
 		follow();
@@ -104,6 +105,8 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 	let end = () => {};
 	const follow = () => {
 		end();
+		const past = session.results.value[tool.name];
+		if (past && !callsOf(session).has(tool.name)) callsOf(session).set(tool.name, pastCall(session, tool.name, past));
 		const call = callsOf(session).get(tool.name);
 		if (!call) {
 			fill(result, empty("No call yet.", session.live ? "Ctrl+↵ calls the tool with the arguments of the form." : "This is a recording: its messages are in the timeline."));
@@ -137,7 +140,7 @@ function toolDetail({ context, session, main, side, scope }, tool) {
 		tool.description ? longText(tool.description, "description") : para("faint", "The tool has no description."),
 		edit.element,
 		div("actions", taskOnly ? null : call_, session.canBeTask(tool) ? button("as task", () => run(true), { title: "lets the server answer with a task", class: taskOnly ? "primary" : "" }) : null,
-			copyMenu(session, () => ({ method: "tools/call", params: params(), text: draft.text })),
+			copyMenu(session, () => ({ method: "tools/call", params: params(), text: draft.text, schema: tool.inputSchema, result: callsOf(session).get(tool.name)?.answer?.result })),
 			saveButton(context, session, () => ({ tool: tool.name, text: draft.text, call: callsOf(session).get(tool.name) })),
 			context.config.features.compare ? h("a", { class: "button", href: href("compare", tool.name) }, "compare") : null,
 			context.config.features.bench ? h("a", { class: "button", href: href("load", tool.name) }, "load") : null,

@@ -7,7 +7,7 @@ import { duration, size } from "./format.js";
 import { parse, tryParse } from "./json.js";
 import { McpError } from "./mcp.js";
 import { href } from "./router.js";
-import { validate } from "./schema.js";
+import { unchecked, validate } from "./schema.js";
 import { tree } from "./tree.js";
 
 /** Shows the result of a finished call of a tool. @param {Context} context @param {Call} call @param {Tool|undefined} tool @returns {HTMLElement} */
@@ -70,8 +70,10 @@ export function toolResult(result, text, tool, path = ["result"]) {
 /** Structured content with the verdict of its schema. @param {JsonNode} node @param {Tool|undefined} tool */
 function structuredPart(node, tool) {
 	const problems = tool?.outputSchema ? validate(tool.outputSchema, node.value) : null;
+	const open = problems && !problems.length ? unchecked(tool?.outputSchema) : [];
 	const verdict = !problems ? span("faint", "no output schema")
-		: problems.length ? badge(`${problems.length} problem${problems.length > 1 ? "s" : ""}`, "bad") : badge("✓ schema", "ok");
+		: problems.length ? badge(`${problems.length} problem${problems.length > 1 ? "s" : ""}`, "bad")
+			: open.length ? badge("schema partly checked", "warn", `not checked: ${open.join(", ")}`) : badge("✓ schema", "ok");
 	const notes = new Map((problems ?? []).map((problem) => [problem.path, problem.message]));
 	const marks = new Map([...notes.keys()].map((path) => [path, "wrong"]));
 	return section(span("result-state", "structured", verdict),

@@ -1,22 +1,34 @@
-// Addresses of the page: `#/tools/get-sum`, `#/messages/214`.
+// Addresses of the page: `#/tools/get-sum`, `#/messages/214`, and `#/@t2/tools/get-sum` where there are several targets.
 
 import { Signal } from "./store.js";
 
 /** @param {string} hash @returns {Route} */
 export function parseRoute(hash) {
-	const [panel, ...rest] = hash.replace(/^#token=[^&]*&?/, "#").replace(/^#?\/?/, "").split("/").map((part) => {
+	const parts = hash.replace(/^#token=[^&]*&?/, "#").replace(/^#?\/?/, "").split("/").map((part) => {
 		try {
 			return decodeURIComponent(part);
 		} catch {
 			return part;
 		}
 	});
-	return { panel: panel || "overview", rest: rest.filter(Boolean) };
+	const target = parts[0]?.startsWith("@") ? parts.shift()?.slice(1) : undefined;
+	const [panel, ...rest] = parts;
+	return { panel: panel || "overview", rest: rest.filter(Boolean), ...(target ? { target } : {}) };
+}
+
+let named = "";
+
+/** Names the target in the addresses from now on, and in that of now; nothing for none. @param {string} target */
+export function nameTarget(target) {
+	if (named === target) return;
+	named = target;
+	history.replaceState(null, "", href(route.value.panel, ...route.value.rest));
+	route.current = parseRoute(location.hash);
 }
 
 /** @param {string} panel @param {...string} rest */
 export function href(panel, ...rest) {
-	return `#/${[panel, ...rest].map(encodeURIComponent).join("/")}`;
+	return `#/${named ? `@${encodeURIComponent(named)}/` : ""}${[panel, ...rest].map(encodeURIComponent).join("/")}`;
 }
 
 /** @type {Signal<Route>} */

@@ -85,6 +85,30 @@ export function validate(schema, value) {
 	return problems;
 }
 
+const IGNORED = ["unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "dependentSchemas"];
+const MAPS = ["properties", "patternProperties", "$defs", "definitions"];
+const VALUES = ["const", "enum", "default", "examples", "required"];
+
+/** The parts of a schema that `validate` does not check. @param {any} schema @returns {string[]} */
+export function unchecked(schema) {
+	/** @type {Set<string>} */
+	const found = new Set();
+	const walk = (/** @type {any} */ one, /** @type {number} */ depth) => {
+		if (!one || typeof one !== "object" || depth > 64 || found.size > 20) return;
+		for (const name of IGNORED) if (Object.hasOwn(one, name)) found.add(name);
+		if (typeof one.$ref === "string" && one.$ref !== "#" && !one.$ref.startsWith("#/")) found.add(`$ref ${one.$ref}`);
+		for (const pattern of [one.pattern, ...Object.keys(one.patternProperties ?? {})]) {
+			if (typeof pattern === "string" && !safePattern(pattern)) found.add(`pattern ${pattern}`);
+		}
+		for (const [name, part] of Object.entries(one)) {
+			if (VALUES.includes(name)) continue;
+			for (const inner of MAPS.includes(name) || Array.isArray(part) ? Object.values(part ?? {}) : [part]) walk(inner, depth + 1);
+		}
+	};
+	walk(schema, 0);
+	return [...found];
+}
+
 /** @param {any} schema @param {any} value @param {Path} path @param {Run} run */
 function check(schema, value, path, run) {
 	if (schema === true || schema === undefined || run.depth > 64 || run.problems.length > 200) return;
@@ -137,7 +161,11 @@ function array(schema, value, path, run, say) {
 	const prefix = Array.isArray(schema.prefixItems) ? schema.prefixItems : Array.isArray(schema.items) ? schema.items : [];
 	const rest = Array.isArray(schema.items) ? schema.additionalItems : schema.items;
 	value.forEach((item, i) => check(i < prefix.length ? prefix[i] : rest, item, [...path, i], run));
-	if (schema.contains !== undefined && !value.some((item) => passes(schema.contains, item, run))) say("must contain an item of the required kind");
+	if (schema.contains === undefined) return;
+	const found = value.filter((item) => passes(schema.contains, item, run)).length;
+	const least = schema.minContains ?? 1;
+	if (found < least) say(least === 1 ? "must contain an item of the required kind" : `must contain at least ${least} items of the required kind`);
+	if (found > schema.maxContains) say(`must contain at most ${schema.maxContains} items of the required kind`);
 }
 
 /** @param {any} schema @param {any} value @param {Path} path @param {Run} run @param {Say} say */

@@ -21,6 +21,8 @@ const LISTS = /** @type {const} */ ({
 
 /** @typedef {keyof typeof LISTS} ListName */
 const MAX_LOGS = 10_000;
+const MAX_RESULTS = 20;
+const MAX_RESULT = 50_000;
 
 /** A target and what is known about it. */
 export class Session {
@@ -53,7 +55,9 @@ export class Session {
 		/** Texts of unfinished arguments. */
 		this.drafts = stored(`drafts.${target.target}`, /** @type {Record<string, string>} */ ({}));
 		/** URIs with a subscription. */
-		this.subscribed = new Signal(/** @type {string[]} */ ([]));
+		this.subscribed = stored(`subscribed.${target.target}`, /** @type {string[]} */ ([]));
+		/** The last result of each tool. */
+		this.results = stored(`results.${target.target}`, /** @type {Record<string, Past>} */ ({}));
 		/** Changes when a resource was updated. */
 		this.updated = new Signal({ uri: "", n: 0 });
 		this.live = target.kind !== "recording" && target.kind !== "tap";
@@ -138,6 +142,7 @@ export class Session {
 		if (settings.logLevel.value) await this.askLevel().catch(() => {});
 		await Promise.all([discovered, .../** @type {ListName[]} */ (Object.keys(LISTS)).map((name) => this.load(name))]);
 		this.listen();
+		this.tasks.restore();
 	}
 
 	/** Asks the server for log messages of the chosen level. Beside an endpoint, each request of the page does so. */
@@ -269,6 +274,13 @@ export class Session {
 	remember(tool, call) {
 		const calls = [call, ...(this.history.value[tool] ?? [])].slice(0, 20);
 		this.history.value = { ...this.history.value, [tool]: calls };
+	}
+
+	/** Stores the last result of a tool, if it is not long. @param {string} tool @param {Past} past */
+	result(tool, past) {
+		const { [tool]: _, ...others } = this.results.value;
+		const kept = Object.entries(others).slice(-MAX_RESULTS + 1);
+		this.results.value = Object.fromEntries(past.text.length < MAX_RESULT ? [...kept, [tool, past]] : kept);
 	}
 
 	/** @param {string} key @param {string} text */

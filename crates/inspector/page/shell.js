@@ -177,7 +177,7 @@ export class Shell {
 		const fixed = this.context.config.mode === "endpoint" || !session.live;
 		if (fixed) return span("faint wide", target.revision ?? "");
 		const auto = target.asked === "auto" && target.revision ? `${target.revision} (auto)` : "auto";
-		const select = opening(menu({ "aria-label": "Protocol revision", class: "wide", title: "reconnects in this revision" }, [["auto", auto], ...this.context.config.revisions], target.asked));
+		const select = opening(menu({ "aria-label": "Protocol revision", class: "revision-menu", title: "reconnects in this revision" }, [["auto", auto], ...this.context.config.revisions], target.asked));
 		select.addEventListener("change", () => {
 			const revision = select.value;
 			select.blur();

@@ -1,8 +1,9 @@
 // Tasks of a server: their life, by polling.
 
-import { message } from "./mcp.js";
-import { Signal } from "./store.js";
+import { McpError, message } from "./mcp.js";
+import { Signal, stored } from "./store.js";
 
+const MAX_STORED = 50;
 const TERMINAL = ["completed", "failed", "cancelled"];
 
 /** @param {string} status */
@@ -15,6 +16,8 @@ export class Tasks {
 		this.session = session;
 		/** @type {Signal<TaskRecord[]>} */
 		this.all = new Signal(/** @type {TaskRecord[]} */ ([]));
+		/** The tasks that a reload finds again. */
+		this.stored = stored(`tasks.${session.info.value.target}`, /** @type {{id: string, tool: string, started: number}[]} */ ([]));
 		/** @type {Map<string, ReturnType<typeof setTimeout>>} */
 		this.timers = new Map();
 		/** Answers the input requests of a task; set by the page. @type {((record: TaskRecord, requests: any) => Promise<any>)|null} */
@@ -33,8 +36,21 @@ export class Tasks {
 		/** @type {TaskRecord} */
 		const record = { id: String(task.taskId), tool, status: "", task, text, started: Date.now(), life: [], error: "" };
 		this.all.value = [record, ...this.all.value];
+		this.store();
 		this.take(record, task, text);
 		return record;
+	}
+
+	store() {
+		this.stored.value = this.all.value.slice(0, MAX_STORED).map(({ id, tool, started }) => ({ id, tool, started }));
+	}
+
+	/** Asks the server for the tasks of before a reload. */
+	restore() {
+		const lost = this.stored.value.filter(({ id }) => !this.get(id)).map((one) => ({ ...one, status: "", task: {}, text: '{"result":{}}', life: [], error: "" }));
+		if (!lost.length) return;
+		this.all.value = [...this.all.value, ...lost];
+		for (const record of lost) this.poll(record);
 	}
 
 	/** @param {TaskRecord} record @param {any} task @param {string} text */
@@ -64,6 +80,11 @@ export class Tasks {
 			this.take(record, result, text);
 		} catch (error) {
 			record.error = message(error);
+			if (!record.status && error instanceof McpError && error.code !== null) {
+				// A server that was started anew does not know it.
+				this.all.value = this.all.value.filter((one) => one !== record);
+				return this.store();
+			}
 			this.all.notify();
 			if (!isOver(record.status)) this.schedule(record, 3000);
 		}

@@ -6,6 +6,7 @@ import { filter, KEYS } from "./filter.js";
 import { clock, duration, size } from "./format.js";
 import { exportSvg, SequenceView, WaterfallView } from "./diagrams.js";
 import { message } from "./mcp.js";
+import { recorded } from "./recording.js";
 import { go, route } from "./router.js";
 import { settings } from "./settings.js";
 import { perFrame } from "./store.js";
@@ -61,7 +62,7 @@ export class Timeline {
 			this.all = all.checked;
 			this.refilter();
 		});
-		const exporting = actions("Export the timeline", ["export…", "JSON lines", "HAR", "Markdown", "SVG"], (what) => {
+		const exporting = actions("Export the timeline", ["export…", "JSON lines", ...(this.context.config.features.feed ? ["HAR", "Markdown"] : []), "SVG"], (what) => {
 			this.export(what).catch((error) => say(message(error), "bad"));
 		});
 		this.toggle = button("▾", () => { settings.timelineOpen.value = !settings.timelineOpen.value; }, { class: "icon", "aria-label": "Collapse or open the timeline (t)" });
@@ -165,8 +166,7 @@ export class Timeline {
 			const target = this.all ? "" : `&target=${encodeURIComponent(this.context.session.value?.id ?? "")}`;
 			return download(`${name}.${format}`, await getBlob(`api/export?format=${format}${target}`));
 		}
-		if (format !== "jsonl") return say("needs `couplet inspect`", "bad");
-		const lines = this.shown.filter((entry) => entry.kind === "message").map((entry) => JSON.stringify({ t: entry.t, dir: entry.dir, text: entry.text }));
+		const lines = this.shown.filter((entry) => entry.kind === "message").map(recorded);
 		download(`${name}.jsonl`, `${lines.join("\n")}\n`);
 	}
 }
@@ -176,8 +176,8 @@ const STATUS = { ok: "ok", error: "bad", pending: "faint", cancelled: "warn", in
 /** Fills a row of the timeline. @param {HTMLElement} row @param {Entry} entry */
 function fillRow(row, entry) {
 	let cells = /** @type {HTMLElement[]} */ ([...row.children]);
-	if (cells.length !== 7) {
-		cells = ["time", "dir", "method", "name", "dur", "size", "status"].map((one) => span(`t-${one}`));
+	if (cells.length !== 8) {
+		cells = ["time", "dir", "method", "name", "dur", "size", "rev", "status"].map((one) => span(`t-${one}`));
 		row.replaceChildren(...cells);
 		row.classList.add("t-row");
 	}
@@ -185,8 +185,8 @@ function fillRow(row, entry) {
 	row.dataset.what = entry.what;
 	row.dataset.dir = entry.kind === "message" ? entry.dir : "";
 	const method = entry.what === "answer" ? `  ${entry.method || "answer"}` : entry.what === "notice" ? `  ${entry.method}` : entry.method;
-	const texts = [clock(entry.t), arrow, method, "", entry.what === "notice" ? "" : duration(entry.duration), entry.size ? size(entry.size) : "", entry.what === "notice" ? "" : entry.status];
+	const texts = [clock(entry.t), arrow, method, "", entry.what === "notice" ? "" : duration(entry.duration), entry.size ? size(entry.size) : "", entry.revision, entry.what === "notice" ? "" : entry.status];
 	texts.forEach((text, i) => { if (i !== 3) cells[i].textContent = plain(text); });
 	fill(cells[3], entry.name, span("faint", entry.args && `  ${entry.args}`));
-	cells[6].className = `t-status ${STATUS[/** @type {keyof STATUS} */ (entry.status)] ?? ""}`;
+	cells[7].className = `t-status ${STATUS[/** @type {keyof STATUS} */ (entry.status)] ?? ""}`;
 }

@@ -34,6 +34,10 @@ interface Target {
   retry_ms: number|null;
   capabilities: any;
   instructions: string|null;
+  /** Names of the headers that the user has set. */
+  headers?: string[];
+  /** Whether requests have the token of a login. */
+  has_login?: boolean;
 }
 
 interface FeedEvent {
@@ -106,7 +110,7 @@ interface Panel {
 }
 
 /** A place in the page: `#/tools/echo` is the panel `tools` with the rest `["echo"]`. */
-type Route = { panel: string; rest: string[] };
+type Route = { panel: string; rest: string[]; target?: string };
 
 interface Saved {
   target: string;
@@ -144,6 +148,8 @@ interface Entry {
   text: string;
   cut: boolean;
   pair: Entry|null;
+  /** The revision that a message was sent in; empty if it is not known. */
+  revision: string;
 }
 
 interface Item {
@@ -156,7 +162,7 @@ interface Item {
   /** Text, kind and explanation. */
   badges?: [string, string, string?][];
   depth?: number;
-  /** A heading, which cannot be opened. */
+  /** A heading, which has no detail. */
   group?: boolean;
 }
 
@@ -222,6 +228,8 @@ interface ListPanel<T> {
   place?: (key: string) => string[];
   watch: (session: Session) => Signal<any>[];
   items: (session: Session) => Item[];
+  /** Opens or closes a heading. */
+  toggle?: (key: string) => void;
   /** What the list shows if it is empty. */
   none: (session: Session) => HTMLElement;
   /** The open item; it is shown anew when its version changes. */
@@ -242,7 +250,8 @@ type Session = import("./session.js").Session;
 type Shell = import("./shell.js").Shell;
 type Signal<T> = import("./store.js").Signal<T>;
 type Question = {requests: Record<string, any>, done: (responses: Record<string, any>) => void, fail: (error: Error) => void};
-type Asked = {method: string, params: any, text: string};
+/** A request; `schema` is that of its tool, `result` the last one. */
+type Asked = {method: string, params: any, text: string, schema?: any, result?: any};
 type DiffLine = {kind: "same"|"added"|"removed", text: string};
 type Child = Node|string|number|null|undefined|false|(Node|string|number|null|undefined|false)[];
 type Path = (string|number)[];
@@ -256,4 +265,6 @@ type Say = (message: string) => void;
 type Problem = {path: string, message: string};
 type Run = {root: Schema, problems: Problem[], depth: number};
 type LogLine = {t: number, level: string, logger: string, text: string, seq: number, data?: any};
+/** A finished call that a reload finds again: arguments and answer as text. */
+type Past = {args: string, text: string, ms: number, started: number};
 type Root = {uri: string, name?: string};

@@ -55,6 +55,16 @@ pub trait Place: Send + Sync + 'static {
     /// Returns the kind.
     fn kind(&self) -> PlaceKind;
 
+    /// Returns the names of the headers that the user has set for requests.
+    fn headers(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns whether requests have the token of a login.
+    fn has_login(&self) -> bool {
+        false
+    }
+
     /// Prepares a connection, in one revision or in the best one that both sides support. Everything that happens on it is
     /// reported to `tap`.
     ///
@@ -106,6 +116,9 @@ pub struct BenchOrder {
     pub seconds: Option<f64>,
     /// The number of requests.
     pub calls: Option<u64>,
+    /// The revision that the user has chosen for the target; `None` for the best one.
+    #[serde(skip)]
+    pub revision: Option<ProtocolVersion>,
 }
 
 fn four() -> usize {

@@ -35,12 +35,32 @@ pub struct HttpExchange {
     pub status: u16,
     /// The time until the head of the response, in milliseconds.
     pub millis: f64,
+    /// The message that was sent.
+    pub sent: Option<Bytes>,
+    /// The headers of the request, without secrets.
+    pub request_headers: Vec<(String, String)>,
+    /// The headers of the response, without secrets.
+    pub response_headers: Vec<(String, String)>,
 }
 
 impl HttpExchange {
     /// Creates an exchange.
     pub fn new(method: impl Into<String>, url: impl Into<String>, status: u16, millis: f64) -> Self {
-        Self { method: method.into(), url: url.into(), status, millis }
+        Self { method: method.into(), url: url.into(), status, millis, ..Self::default() }
+    }
+
+    /// Sets the message that was sent.
+    #[must_use]
+    pub fn sent(mut self, message: Bytes) -> Self {
+        self.sent = Some(message);
+        self
+    }
+
+    /// Sets the headers of the request and of the response. They must not have secrets.
+    #[must_use]
+    pub fn headers(mut self, request: Vec<(String, String)>, response: Vec<(String, String)>) -> Self {
+        (self.request_headers, self.response_headers) = (request, response);
+        self
     }
 }
 

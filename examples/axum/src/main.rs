@@ -1,5 +1,6 @@
 //! An MCP endpoint inside an axum application: the application's own routes beside it, callers identified by a header
-//! that the application's middleware has checked, and a graceful shutdown that lets running calls finish.
+//! that the application's middleware has checked, the inspector's page below it, and a graceful shutdown that lets
+//! running calls finish. It serves until its standard input ends.
 
 use axum::{Router, routing::get};
 use couplet::{http::server::Endpoint, prelude::*};
@@ -17,12 +18,15 @@ async fn main() -> couplet::Result<()> {
     // Requests to other host names than this machine's need `.allow_host("mcp.example.com")`, pages in a browser
     // `.allow_origin("https://app.example.com")`. With OAuth, `.authorize(Verifier::new(..)?)`, and the endpoint is
     // mounted at `/.well-known/oauth-protected-resource/mcp` as well: it serves that document itself.
-    let endpoint = Endpoint::new(server).principal(|request| {
+    let endpoint = Endpoint::new(server).inspector().principal(|request| {
         let user = request.headers.get("x-user")?;
         user.to_str().ok().map(str::to_owned)
     });
 
-    let app = Router::new().route("/health", get(|| async { "ok" })).route_service("/mcp", endpoint.clone());
+    let app = Router::new().route("/health", get(|| async { "ok" }));
+    // The endpoint, and the page of the inspector.
+    let places = ["/mcp", "/mcp/inspector/", "/mcp/inspector/{file}"];
+    let app = places.iter().fold(app, |app, place| app.route_service(place, endpoint.clone()));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let (stop, stopped) = oneshot::channel::<()>();
@@ -42,6 +46,9 @@ async fn main() -> couplet::Result<()> {
     let ada = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*url).header("x-user", "ada")).await?;
     assert_eq!(ada.call("whoami", ()).await?.into_result()?.text(), "ada");
     println!("one endpoint, two callers");
+    println!("inspector: {url}/inspector/");
+    let input = tokio::task::spawn_blocking(|| std::io::stdin().lines().count());
+    input.await.expect("reading does not panic");
 
     ada.close().await?;
     guest.close().await?;

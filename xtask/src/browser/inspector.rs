@@ -27,8 +27,14 @@ pub(super) struct Inspector {
 
 impl Inspector {
     pub(super) fn start(arguments: &[&str]) -> Result<Self, Failure> {
+        Self::start_with(arguments, &[])
+    }
+
+    /// Starts it with environment variables.
+    pub(super) fn start_with(arguments: &[&str], env: &[(&str, &str)]) -> Result<Self, Failure> {
         let couplet = program("couplet")?;
         let mut command = workspace::command(&couplet);
+        command.envs(env.iter().copied());
         command.args(["inspect", "--no-open"]).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
         // For work on the page, without a build.
         if let Some(folder) = std::env::var_os("COUPLET_PAGE") {

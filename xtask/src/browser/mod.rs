@@ -5,10 +5,12 @@
 mod axe;
 mod cdp;
 mod driver;
+mod endpoint;
 mod hostile;
 mod http;
 mod inspector;
 mod node;
+mod oauth;
 mod refused;
 mod report;
 mod scenarios;
@@ -16,6 +18,7 @@ mod screenshots;
 mod sound;
 mod stage;
 mod subject;
+mod walks;
 
 use std::{cell::RefCell, fs, path::PathBuf, thread, time::Instant};
 
@@ -76,6 +79,8 @@ impl Run<'_> {
                 scope.spawn(|| self.without_browser()),
                 scope.spawn(|| self.alone("hostile servers", hostile::SCENARIOS)),
                 scope.spawn(|| self.alone("other origins", refused::SCENARIOS)),
+                scope.spawn(|| self.alone("beside an endpoint", endpoint::SCENARIOS)),
+                scope.spawn(|| self.alone("walks", walks::SCENARIOS)),
                 scope.spawn(|| self.subject(&subject::OURS, program("couplet-everything").map_err(Missing::Broken))),
                 scope.spawn(|| self.subject(&subject::NPM, servers::everything(&folder))),
                 scope.spawn(|| self.subject(&subject::FASTMCP, servers::fastmcp_panels(&folder))),
@@ -165,7 +170,8 @@ impl Run<'_> {
 }
 
 fn build() -> Result<(), Failure> {
-    workspace::cargo(["build", "--package", "couplet-cli", "--package", "couplet-everything"])
+    let packages = ["--package", "couplet-cli", "--package", "couplet-everything", "--package", "example-axum"];
+    workspace::cargo(["build"].into_iter().chain(packages))
 }
 
 /// The folder for files of a run.

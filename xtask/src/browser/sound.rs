@@ -13,6 +13,17 @@ pub(super) const CANARY: &str = "canary";
 /// no dialog was opened, and that no policy had to refuse anything.
 pub(super) fn check(record: &Record, inspectors: &[&Inspector]) -> Result<(), Failure> {
     requests(record, inspectors)?;
+    quiet(record)
+}
+
+/// The same for a page that is beside an endpoint, at this origin.
+pub(super) fn check_at(record: &Record, origin: &str) -> Result<(), Failure> {
+    only(record, &[origin.to_owned()], &[])?;
+    quiet(record)
+}
+
+/// Checks that no script failed, no dialog was opened, and nothing was refused.
+fn quiet(record: &Record) -> Result<(), Failure> {
     if let Some(error) = record.errors.first() {
         return Err(format!("the page has an error: {error}"));
     }
@@ -31,6 +42,10 @@ pub(super) fn requests(record: &Record, inspectors: &[&Inspector]) -> Result<(),
     let origins: Vec<String> = inspectors.iter().map(|inspector| inspector.origin()).collect();
     // One that has ended has no frames either.
     let frames: Vec<String> = inspectors.iter().filter_map(|inspector| inspector.frames().ok()).collect();
+    only(record, &origins, &frames)
+}
+
+fn only(record: &Record, origins: &[String], frames: &[String]) -> Result<(), Failure> {
     let is_local = |url: &str| ["data:", "blob:", "about:"].iter().any(|scheme| url.starts_with(scheme));
     let is_own = |request: &Request| {
         let (origin, path) = split(&request.url);

@@ -200,3 +200,34 @@ pub(super) fn fill(page: &Page, pointer: &str, value: &Fill) -> Result<(), Failu
         }
     }
 }
+
+/// What the page saves and copies, read instead of written.
+pub(super) struct Hooks<'a>(&'a Page);
+
+impl<'a> Hooks<'a> {
+    /// Takes over files and the clipboard of a page, until it is loaded anew.
+    pub(super) fn install(page: &'a Page) -> Result<Self, Failure> {
+        page.eval(
+            "(() => { window.saved = null; window.copied = null; const make = URL.createObjectURL; \
+             URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return make.call(URL, blob); }; \
+             navigator.clipboard.writeText = async (text) => { window.copied = text; }; })()",
+        )?;
+        Ok(Self(page))
+    }
+
+    /// Waits for the file that is saved next, and returns its text.
+    pub(super) fn saved(&self) -> Result<String, Failure> {
+        self.take("saved")
+    }
+
+    /// Waits for the text that is copied next, and returns it.
+    pub(super) fn copied(&self) -> Result<String, Failure> {
+        self.take("copied")
+    }
+
+    fn take(&self, name: &str) -> Result<String, Failure> {
+        let text = self.0.until(&format!("window.{name}"))?;
+        self.0.eval(&format!("window.{name} = null"))?;
+        Ok(text.as_str().unwrap_or_default().to_owned())
+    }
+}

@@ -59,20 +59,35 @@ enum Event {
 
 /// A function that receives each line before it is passed on.
 pub(crate) type Lookout = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
+/// The standard error of the server.
+pub(crate) enum Errors {
+    /// It is that of this process.
+    Inherited,
+    /// It is passed on, and the function receives each line.
+    Reported(Box<dyn Fn(&[u8]) + Send + Sync>),
+}
 
 pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
     let log = open(&args.log).map_err(|e| Failure::file(&args.log, "written", &e))?;
     let log = Log { file: Mutex::new(Some(log)), session: session(), output: output.clone() };
-    pass(&args.command, Arc::new(move |direction, line| log.write(direction, line)))
+    match pass(&args.command, Arc::new(move |direction, line| log.write(direction, line)), Errors::Inherited)? {
+        0 => Ok(()),
+        code => std::process::exit(code),
+    }
 }
 
-/// Starts a server, and passes bytes between this process and it until one of them ends.
-pub(crate) fn pass(command: &[String], log: Lookout) -> Result<(), Failure> {
+/// Starts a server, and passes bytes between this process and it until one of them ends. Returns the exit
+/// code of the server.
+pub(crate) fn pass(command: &[String], log: Lookout, errors: Errors) -> Result<i32, Failure> {
     let (sender, events) = mpsc::sync_channel(64);
     watch_signals(sender.clone())?;
     // Otherwise the server would outlive this process if that is killed.
     let _ = children::guard();
-    let mut child = start(&words(command)?)?;
+    let mut child = start(&words(command)?, &errors)?;
+    let complaints = match (child.stderr.take(), errors) {
+        (Some(from), Errors::Reported(log)) => Some(thread::spawn(move || copy_errors(from, log))),
+        _ => None,
+    };
     let _watched = children::watch(child.id());
     let to_server = Arc::new(Mutex::new(child.stdin.take()));
     let from_server = child.stdout.take();
@@ -95,11 +110,13 @@ pub(crate) fn pass(command: &[String], log: Lookout) -> Result<(), Failure> {
         server.take();
     }
     let status = stop(&mut child, if signal.is_some() { AT_ONCE } else { BY_ITSELF })?;
+    // Its last words; a process that it left behind may hold the pipe open.
+    if let Some(complaints) = complaints {
+        finish(&complaints);
+    }
     match (signal, status.code()) {
         (Some(exit), _) => Err(Failure::silent(exit)),
-        (None, Some(0)) => Ok(()),
-        // The exit code of the server is passed on to the host.
-        (None, Some(code)) => std::process::exit(code),
+        (None, Some(code)) => Ok(code),
         (None, None) => Err(Failure::new(Exit::Unreachable, format!("the server exited: {status}"))),
     }
 }
@@ -143,12 +160,16 @@ fn words(command: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-fn start(command: &[String]) -> Result<Child, Failure> {
+fn start(command: &[String], errors: &Errors) -> Result<Child, Failure> {
     let Some((program, args)) = command.split_first() else { return Err(Failure::usage("expected a command")) };
     let mut command = Command::new(program);
     // A process group of its own, so that child processes can be stopped with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.stderr(match errors {
+        Errors::Inherited => Stdio::inherit(),
+        Errors::Reported(_) => Stdio::piped(),
+    });
     let started = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     started.map_err(|e| Failure::new(Exit::Unreachable, format!("cannot start `{program}`: {e}")))
 }
@@ -273,6 +294,22 @@ fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Loo
         }
     }
     lines.end(&mut |line| log(direction, line));
+}
+
+/// Passes standard error on, and reports its lines.
+fn copy_errors(from: impl Read, log: Box<dyn Fn(&[u8]) + Send + Sync>) {
+    let lines: Lookout = Arc::new(move |_, line| log(line));
+    copy(from, io::stderr(), Direction::In, &lines, || {});
+}
+
+/// Waits until a thread has ended, up to a timeout.
+fn finish(thread: &thread::JoinHandle<()>) {
+    const POLL_INTERVAL: Duration = Duration::from_millis(5);
+    let mut left = AT_ONCE;
+    while !thread.is_finished() && !left.is_zero() {
+        thread::sleep(POLL_INTERVAL);
+        left = left.saturating_sub(POLL_INTERVAL);
+    }
 }
 
 struct Log {

@@ -152,6 +152,34 @@ fn a_host_sees_the_server_behind_a_tap() {
     assert!(dies.stdout.is_empty());
 }
 
+/// What the page of a tapped server shows: its standard error, and its end.
+#[cfg(unix)]
+#[test]
+fn a_tap_shows_standard_error_and_the_end() {
+    let script = "echo cannot open the till >&2; read line; echo closed >&2; exit 3";
+    let mut command = couplet();
+    command.args(["inspect", "--tap", "--", "sh", "-c", script]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let url = said.next().unwrap().strip_prefix("inspector: http://").unwrap().to_owned();
+    let (address, token) = url.split_once("/#token=").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    let request = format!("GET /api/feed HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut feed = BufReader::new(stream).lines();
+    let mut until = |text: &str| {
+        let found = feed.by_ref().map_while(Result::ok).any(|line| line.contains(text));
+        assert!(found, "the feed ended without `{text}`");
+    };
+    until(r#""kind":"stderr","text":"cannot open the till""#);
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    until(r#""kind":"stderr","text":"closed""#);
+    until("the server has ended with status 3");
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(said.collect::<Vec<_>>(), ["cannot open the till", "closed"], "it is passed on");
+}
+
 #[test]
 fn the_tools_of_the_command_are_there() {
     let shop = shop();

@@ -111,6 +111,10 @@ fn the_inspector_shows_a_login_step_by_step_without_secrets() {
     let page = login["authorize_url"].as_str().unwrap();
     let shown = login["steps"].as_array().unwrap().iter().map(|step| step["title"].as_str().unwrap().to_owned());
     let shown: Vec<_> = shown.collect();
+    let first = &login["steps"][0];
+    assert_eq!((first["title"].as_str(), first["status"].as_u64()), (Some("Challenge"), Some(401)), "{first}");
+    let challenge = first["body"]["WWW-Authenticate"].as_str().unwrap();
+    assert!(challenge.starts_with("Bearer ") && challenge.contains("resource_metadata="), "{challenge}");
     for title in ["Protected resource metadata", "Authorization server metadata", "Client registration"] {
         assert!(shown.iter().any(|one| one == title), "{shown:?}");
     }
@@ -118,9 +122,28 @@ fn the_inspector_shows_a_login_step_by_step_without_secrets() {
     vault.runtime.block_on(log_in(page)).unwrap();
     let state = inspect.until(0, "connected");
     assert_eq!((state["server"]["name"].as_str(), state["transport"].as_str()), (Some("vault"), Some("http")));
+    assert_eq!((&state["has_login"], &state["headers"]), (&json!(true), &json!([])));
     let login = inspect.json("GET", "api/targets/t1/login", &json!({}));
     assert_eq!(login["authorize_url"], json!(null));
-    let token = login["steps"].as_array().unwrap().iter().find(|step| step["title"] == "Token request").unwrap();
+    let steps = login["steps"].as_array().unwrap();
+    let at = steps.iter().position(|step| step["title"] == "Token request").unwrap();
+    let (token, redirect) = (&steps[at], &steps[at - 1]);
+    assert_eq!((&redirect["title"], &redirect["body"]), (&json!("Redirect"), &json!({ "code": "•••" })), "{redirect}");
     assert_eq!((&token["status"], &token["sent"]["code"]), (&json!(200), &json!("•••")), "{token}");
     assert!(!token["body"]["access_token"].to_string().contains("ey"), "{token}");
+    // The archive has the exchanges that took place, without secrets.
+    let archive = inspect.json("GET", "api/export?format=har", &json!({}));
+    let entries = archive["log"]["entries"].as_array().unwrap();
+    let statuses: Vec<_> = entries.iter().map(|entry| entry["response"]["status"].as_u64().unwrap()).collect();
+    assert!(statuses.contains(&401) && statuses.contains(&200), "{statuses:?}");
+    let refused = &entries[statuses.iter().position(|status| *status == 401).unwrap()];
+    assert!(refused["response"]["headers"].to_string().contains("resource_metadata="), "{refused}");
+    let tokens = entries.iter().filter_map(|entry| {
+        let headers = entry["request"]["headers"].as_array()?;
+        headers.iter().find(|header| header["name"] == "authorization").map(|header| &header["value"])
+    });
+    let tokens: Vec<_> = tokens.collect();
+    assert!(!tokens.is_empty() && tokens.iter().all(|token| **token == json!("•••")), "{tokens:?}");
+    let answered = |entry: &&serde_json::Value| entry["response"]["content"]["text"].to_string().contains("result");
+    assert!(entries.iter().any(|entry| answered(&entry)), "{archive}");
 }

@@ -1,11 +1,10 @@
 //! The messages of the feed as a file.
 
-use std::{collections::HashMap, fmt::Write, sync::Arc};
+use std::{fmt::Write, sync::Arc};
 
 use http::{HeaderValue, StatusCode, header};
-use serde_json::{Value, json};
 
-use super::Answer;
+use super::{Answer, har::har};
 use crate::{
     Direction, Inspector,
     body::{full, typed},
@@ -31,7 +30,7 @@ pub(super) fn export(inspector: &Inspector, format: Option<&str>, target: Option
 }
 
 /// The messages among the events.
-fn messages(events: &[Arc<Event>]) -> impl Iterator<Item = (&Event, Direction, &[u8])> {
+pub(super) fn messages(events: &[Arc<Event>]) -> impl Iterator<Item = (&Event, Direction, &[u8])> {
     events.iter().filter_map(|event| match &event.happening {
         Happening::Message(direction, text) => Some((&**event, *direction, &text[..])),
         _ => None,
@@ -45,64 +44,6 @@ fn jsonl(events: &[Arc<Event>]) -> String {
         lines.push('\n');
         lines
     })
-}
-
-/// An HTTP archive: a POST for each request or notification of the client, with its answer.
-fn har(inspector: &Inspector, events: &[Arc<Event>]) -> String {
-    let mut answers: HashMap<(&str, String), (&Event, &[u8])> = HashMap::new();
-    for (event, _, text) in messages(events).filter(|(_, direction, _)| *direction == Direction::In) {
-        if let Some(Head { id: Some(id), method: None, .. }) = Head::parse(text) {
-            answers.insert((&event.target, id.get().to_owned()), (event, text));
-        }
-    }
-    let entries: Vec<Value> = messages(events)
-        .filter(|(_, direction, _)| *direction == Direction::Out)
-        .map(|(event, _, text)| {
-            let head = Head::parse(text);
-            let id =
-                head.as_ref().and_then(|head| head.id.filter(|_| head.method.is_some())).map(|id| id.get().to_owned());
-            let answer = id.and_then(|id| answers.get(&(&*event.target, id)));
-            har_entry(&url(inspector, &event.target), event, text, answer.copied())
-        })
-        .collect();
-    let creator = json!({ "name": "couplet", "version": env!("CARGO_PKG_VERSION") });
-    json!({ "log": { "version": "1.2", "creator": creator, "entries": entries } }).to_string()
-}
-
-fn har_entry(url: &str, event: &Event, text: &[u8], answer: Option<(&Event, &[u8])>) -> Value {
-    let shown = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
-    let took = answer.map_or(0.0, |(answer, _)| (answer.millis() - event.millis()).max(0.0));
-    let (status, phrase) = if answer.is_some() { (200, "OK") } else { (202, "Accepted") };
-    let (said, size) = answer.map_or((String::new(), 0), |(_, text)| (shown(text), text.len()));
-    let kind = "application/json";
-    json!({
-        "startedDateTime": time_text(event.time),
-        "time": took,
-        "request": {
-            "method": "POST", "url": url, "httpVersion": "HTTP/1.1", "cookies": [], "queryString": [],
-            "headers": [{ "name": "content-type", "value": kind }],
-            "postData": { "mimeType": kind, "text": shown(text) },
-            "headersSize": -1, "bodySize": text.len(),
-        },
-        "response": {
-            "status": status, "statusText": phrase, "httpVersion": "HTTP/1.1", "cookies": [],
-            "headers": [{ "name": "content-type", "value": kind }],
-            "content": { "size": size, "mimeType": kind, "text": said },
-            "redirectURL": "", "headersSize": -1, "bodySize": size,
-        },
-        "cache": {},
-        "timings": { "send": 0, "wait": took, "receive": 0 },
-    })
-}
-
-/// The URL of a target; one that is no URL gets one that says so.
-fn url(inspector: &Inspector, id: &str) -> String {
-    let state = inspector.target(id).map(|target| target.state());
-    match state {
-        Some(state) if state.target.contains("://") => state.target,
-        Some(state) => format!("stdio://{}/", state.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-")),
-        None => format!("stdio://{id}/"),
-    }
 }
 
 /// Indents JSON without a change to its values and their order.

@@ -2,6 +2,7 @@
 
 mod compare;
 mod export;
+mod har;
 mod targets;
 mod tools;
 mod validate;
@@ -71,7 +72,7 @@ async fn route(inspector: &Inspector, request: Request<Incoming>, path: &str) ->
         }
         (&Method::GET, ["messages", seq]) => message(inspector, seq),
         (&Method::GET, ["export"]) => export::export(inspector, query("format").as_deref(), query("target").as_deref()),
-        (&Method::POST, ["validate"]) => validate::validate(&parse(&read(body).await?)?),
+        (&Method::POST, ["validate"]) => validate::validate(inspector, parse(&read(body).await?)?),
         (&Method::POST, ["targets", id, "lint"]) => tools::lint(inspector, id).await,
         (&Method::POST, ["targets", id, "bench"]) => tools::bench(inspector, id, parse(&read(body).await?)?),
         (&Method::POST, ["targets", id, "compare"]) => {
@@ -86,10 +87,12 @@ async fn route(inspector: &Inspector, request: Request<Incoming>, path: &str) ->
 /// The whole text of a message.
 fn message(inspector: &Inspector, seq: &str) -> Answer {
     let seq = seq.parse().map_err(|_| "expected the number of a message")?;
-    match inspector.0.feed.text(seq) {
-        Some(text) => Ok(typed(StatusCode::OK, "text/plain; charset=utf-8", full(text))),
-        None => Err(Wrong::missing(format!("message {seq} is not in memory any more"))),
-    }
+    Ok(typed(StatusCode::OK, "text/plain; charset=utf-8", full(text(inspector, seq)?)))
+}
+
+fn text(inspector: &Inspector, seq: u64) -> Result<Bytes, Wrong> {
+    let text = inspector.0.feed.text(seq);
+    text.ok_or_else(|| Wrong::missing(format!("message {seq} is not in memory any more")))
 }
 
 async fn read(body: Incoming) -> Result<Bytes, Wrong> {

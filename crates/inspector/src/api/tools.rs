@@ -25,7 +25,7 @@ pub(super) async fn lint(inspector: &Inspector, id: &str) -> Answer {
 }
 
 /// Streams the progress of a measurement, and its result. It ends when the reader disconnects.
-pub(super) fn bench(inspector: &Inspector, id: &str, order: BenchOrder) -> Answer {
+pub(super) fn bench(inspector: &Inspector, id: &str, mut order: BenchOrder) -> Answer {
     if !(1..=MOST.1).contains(&order.concurrency) {
         return Err(format!("`concurrency` must be from 1 to {}", MOST.1).into());
     }
@@ -35,6 +35,7 @@ pub(super) fn bench(inspector: &Inspector, id: &str, order: BenchOrder) -> Answe
     if order.calls.is_some_and(|calls| !(1..=MOST.0).contains(&calls)) {
         return Err(format!("`calls` must be from 1 to {}", MOST.0).into());
     }
+    order.revision = crate::target::asked(Some(&target(inspector, id)?.state().asked))?;
     let (progress, mut made) = mpsc::channel(4);
     let mut running = place(inspector, id)?.bench(order, progress);
     let (mut sender, body) = Channel::<Bytes, Infallible>::new(1);

@@ -67,7 +67,11 @@ impl Event {
                 Happening::Message(_, text) => text.len(),
                 Happening::State(state) => state.get().len(),
                 Happening::Stderr(line) => line.len(),
-                Happening::Http(exchange) => exchange.url.len(),
+                Happening::Http(exchange) => {
+                    let headers = exchange.request_headers.iter().chain(&exchange.response_headers);
+                    let headers: usize = headers.map(|(name, value)| name.len() + value.len()).sum();
+                    exchange.url.len() + headers + exchange.sent.as_ref().map_or(0, Bytes::len)
+                }
             }
     }
 

@@ -139,6 +139,9 @@ impl Target {
     pub(crate) fn state(&self) -> TargetState {
         let mut state = lock(&self.state).clone();
         state.latency_ms = lock(&self.watch).latency_ms();
+        if let Some(place) = &self.place {
+            (state.headers, state.has_login) = (place.headers(), place.has_login());
+        }
         state
     }
 

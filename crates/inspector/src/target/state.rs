@@ -45,6 +45,10 @@ pub(crate) struct TargetState {
     pub(crate) retry_ms: Option<u64>,
     pub(crate) capabilities: Value,
     pub(crate) instructions: Option<String>,
+    /// The names of the headers that the user has set.
+    pub(crate) headers: Vec<String>,
+    /// Whether requests have the token of a login.
+    pub(crate) has_login: bool,
 }
 
 impl TargetState {
@@ -69,6 +73,8 @@ impl TargetState {
             retry_ms: None,
             capabilities: json!({}),
             instructions: None,
+            headers: Vec::new(),
+            has_login: false,
         }
     }
 

@@ -32,6 +32,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     ("1,000 tools", many),
     ("results of 1 MB", large),
     ("1,000 notifications a second", flood),
+    ("10,000 messages", messages),
     ("a server that dies and comes back", dies),
     ("a server that never starts", never_starts),
     ("an inspector that is killed", killed),
@@ -137,6 +138,9 @@ fn large(page: &Page) -> Result<(), Failure> {
     // The message itself, in the timeline.
     page.until("(() => { const link = [...document.querySelectorAll('.side .links a')].find((one) => one.textContent === 'what was answered'); link?.click(); return !!link; })()")?;
     page.until("document.querySelector('main .tree, main .text')")?;
+    // It is checked whole, though the page has only its beginning.
+    page.until("document.querySelector('main').innerText.includes('longer than 1 MB')")?;
+    page.until("document.querySelector('.findings').innerText.includes('valid in')")?;
     usable(page)?;
     sound::check(&page.record(), &[&inspector])
 }
@@ -168,6 +172,52 @@ fn flood(page: &Page) -> Result<(), Failure> {
     page.until("document.querySelector('.side').innerText.includes('called with')")?;
     usable(page)?;
     sound::check(&page.record(), &[&inspector])
+}
+
+/// The most rows of the timeline in the page, and the most changes to it in a frame: a screen of rows, filled anew.
+const ROWS: u64 = 40;
+const CHANGES: u64 = 40 * ROWS;
+/// The longest usual time between two frames, on a machine that does much else.
+const FRAME: f64 = 1000.0;
+
+/// Scrolls through a recording, a screen for each frame.
+fn messages(page: &Page) -> Result<(), Failure> {
+    let file = scratch()?.join("many.jsonl");
+    let lines = (0..5000).map(|id| {
+        let time = 1_790_000_000_000_u64 + id * 10;
+        format!(
+            "{{\"time\":{time},\"direction\":\"client-to-server\",\"session\":\"s\",\"message\":{{\"jsonrpc\":\"2.0\",\"id\":{id},\
+             \"method\":\"tools/call\",\"params\":{{\"name\":\"tool-{id}\",\"arguments\":{{\"a\":{id}}}}}}}}}\n\
+             {{\"time\":{},\"direction\":\"server-to-client\",\"session\":\"s\",\"message\":{{\"jsonrpc\":\"2.0\",\"id\":{id},\
+             \"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{id}\"}}]}}}}}}\n",
+            time + 3
+        )
+    });
+    fs::write(&file, lines.collect::<String>()).map_err(|e| e.to_string())?;
+    let inspector = Inspector::start(&[&file.display().to_string()])?;
+    page.go(&inspector.url)?;
+    page.until("Number(document.querySelector('.timeline-head [role=status]')?.textContent.replace(/ of.*/, '').replaceAll(',', '')) > 9900")?;
+    let seen = page.eval(
+        "(async () => { const list = document.querySelector('.timeline .vlist'); const frame = () => new Promise(requestAnimationFrame); \
+         let changes = 0; const observer = new MutationObserver((found) => { changes += found.length; }); \
+         observer.observe(list, { childList: true, subtree: true, attributes: true, characterData: true }); \
+         const seen = { rows: 0, changes: 0, empty: 0, deltas: [] }; list.scrollTop = 0; await frame(); await frame(); changes = 0; \
+         let before = await frame(); \
+         for (let top = 0; top < list.scrollHeight - list.clientHeight; top += list.clientHeight * 8) { \
+           list.scrollTop = top; await frame(); const now = await frame(); seen.deltas.push((now - before) / 2); before = now; \
+           seen.rows = Math.max(seen.rows, list.querySelectorAll('.vrow').length); seen.changes = Math.max(seen.changes, changes); changes = 0; \
+           const { left, top: edge, height } = list.getBoundingClientRect(); \
+           if (!document.elementFromPoint(left + 200, edge + height / 2)?.closest('.t-row')?.innerText.trim()) seen.empty++; } \
+         observer.disconnect(); seen.deltas.sort((a, b) => a - b); \
+         return { ...seen, screens: seen.deltas.length, median: seen.deltas[seen.deltas.length >> 1], deltas: undefined }; })()",
+    )?;
+    let (rows, changes) = (seen["rows"].as_u64().unwrap_or(u64::MAX), seen["changes"].as_u64().unwrap_or(u64::MAX));
+    let is_smooth = seen["median"].as_f64().is_some_and(|median| median < FRAME);
+    let is_whole = seen["screens"].as_u64().is_some_and(|screens| screens > 50) && seen["empty"] == 0;
+    match (1..=ROWS).contains(&rows) && (1..=CHANGES).contains(&changes) && is_smooth && is_whole {
+        true => sound::check(&page.record(), &[&inspector]),
+        false => Err(format!("scrolling through 10,000 messages: {seen}")),
+    }
 }
 
 fn dies(page: &Page) -> Result<(), Failure> {

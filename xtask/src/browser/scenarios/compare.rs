@@ -28,6 +28,19 @@ pub(super) fn five(stage: &Stage) -> Result<Outcome, Failure> {
             return Err(format!("{revision} is not {expected}: {column}"));
         }
     }
+    // A resource is compared, too.
+    let uri = json!(stage.subject.resource.uri);
+    page.eval(&format!("location.hash = '#/compare/resources%2Fread/' + encodeURIComponent({uri})"))?;
+    page.until("document.querySelector('main select[aria-label=Request]')?.value.includes('resources/read')")?;
+    page.eval("document.querySelector('main button.primary').click()")?;
+    let read = json!(stage.subject.resource.says);
+    page.until(&format!(
+        "document.querySelectorAll('main .column').length === 5 && document.querySelector('main .columns-five').innerText.includes({read})"
+    ))?;
+    page.eval(&format!("location.hash = '#/compare/{}'", echo.tool))?;
+    page.until("document.querySelector('main .empty')")?;
+    page.eval("document.querySelector('main button.primary').click()")?;
+    page.until("document.querySelectorAll('main .column').length === 5")?;
     // The requests differ: only one of the eras has its revision in each.
     let part = "document.querySelector('main select[aria-label=Part]')";
     crate::browser::stage::choose(page, part, "requests")?;

@@ -46,6 +46,17 @@ pub(super) fn resources(stage: &Stage) -> Result<Outcome, Failure> {
     let (page, resource) = (&stage.page, &stage.subject.resource);
     page.eval("location.hash = '#/resources'")?;
     page.until("document.querySelectorAll('.list-slot .vrow').length > 1")?;
+    // A folder is closed, and opened again.
+    let folder = |sign: &str| {
+        format!(
+            "[...document.querySelectorAll('.list-slot .vrow.group')].find((row) => row.innerText.startsWith('{sign}'))"
+        )
+    };
+    let rows = page.until("document.querySelectorAll('.list-slot .vrow').length")?;
+    page.until(&format!("(() => {{ const row = {}; row?.click(); return !!row; }})()", folder("▾")))?;
+    page.until(&format!("{} && document.querySelectorAll('.list-slot .vrow').length < {rows}", folder("▸")))?;
+    page.eval(&format!("{}.click()", folder("▸")))?;
+    page.until(&format!("!{} && document.querySelectorAll('.list-slot .vrow').length === {rows}", folder("▸")))?;
     place(page, "resources", resource.uri)?;
     page.until(&format!("document.querySelector('main .resource')?.innerText.includes({})", json!(resource.says)))?;
     let template = json!(resource.template);

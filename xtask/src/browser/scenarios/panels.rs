@@ -82,7 +82,8 @@ pub(super) fn reloads(stage: &Stage) -> Result<Outcome, Failure> {
     connected(page)?;
     page.until(&format!("location.hash === {}", json!(format!("#/tools/{}", echo.tool))))?;
     page.until("document.querySelector('main .json-text')?.value.includes('a draft')")?;
-    // The history of calls and the timeline are there again.
+    // The last result, the history of calls and the timeline are there again.
+    stage.says(echo.says)?;
     page.until("document.querySelector('.side .history-row')")?;
     page.until(rows)?;
     Ok(Outcome::Passed)

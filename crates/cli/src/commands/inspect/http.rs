@@ -19,7 +19,7 @@ use http::{Method, Request, Response, header};
 use serde::Deserialize;
 
 use super::{
-    login::{LoginLog, about},
+    login::{LoginLog, about, challenge, redirect},
     mask,
 };
 
@@ -43,34 +43,52 @@ impl HttpClient for TappedClient {
         let (method, uri, sent) = (request.method().clone(), request.uri().clone(), request.body().clone());
         let is_protocol = is_protocol(&request);
         let (tap, login, limit) = (self.tap.clone(), self.login.clone(), self.limit);
+        if is_protocol {
+            login.sends(request.headers().get(header::AUTHORIZATION));
+        }
         if is_protocol && method == Method::POST {
             tap.message(Direction::Out, sent.clone());
+        }
+        let asked_headers = mask::headers(request.headers());
+        let sent_body = (!is_protocol).then(|| mask::body(&sent)).flatten();
+        if let Some(returned) = sent_body.as_ref().and_then(redirect) {
+            login.add(returned);
         }
         let (begun, sending) = (Instant::now(), self.inner.send(request));
         Box::pin(async move {
             let outcome = sending.await;
             let status = outcome.as_ref().map_or(0, |response| response.status().as_u16());
             let (url, millis) = (mask::url(&uri.to_string()), begun.elapsed().as_secs_f64() * 1e3);
-            tap.report(Seen::Http(HttpExchange::new(method.as_str(), url.clone(), status, millis)));
-            let response = outcome?;
+            let answered_headers = outcome.as_ref().map_or(Vec::new(), |response| mask::headers(response.headers()));
+            let exchange = HttpExchange::new(method.as_str(), url.clone(), status, millis);
+            let exchange = exchange.headers(asked_headers, answered_headers);
+            let is_message = is_protocol && method == Method::POST;
+            let exchange = if is_message { exchange.sent(sent) } else { exchange };
+            // After the step, so that a page that reads the steps now has it.
+            let report = || tap.report(Seen::Http(exchange.clone()));
+            let response = outcome.inspect_err(|_| report())?;
             if is_protocol {
+                if let Some(step) = challenge(&url, &response) {
+                    login.add(step);
+                }
+                report();
                 return Ok(tapped(response, tap, limit));
             }
-            let sent = mask::body(&sent);
-            let (title, note) = about(uri.path(), sent.as_ref());
+            let (title, note) = about(uri.path(), sent_body.as_ref());
             let (head, body) = response.into_parts();
-            let body = body.read(LARGEST).await?;
-            if sent.as_ref().is_some_and(|sent| sent.get("grant_type").is_some()) {
+            let body = body.read(LARGEST).await.inspect_err(|_| report())?;
+            if sent_body.as_ref().is_some_and(|sent| sent.get("grant_type").is_some()) {
                 login.is_over();
             }
             login.add(LoginStep {
                 title: title.to_owned(),
                 url,
                 status: Some(status),
-                sent,
+                sent: sent_body,
                 body: mask::body(&body),
                 note: note.to_owned(),
             });
+            report();
             Ok(Response::from_parts(head, body.into()))
         })
     }

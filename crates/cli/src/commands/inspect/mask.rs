@@ -1,6 +1,7 @@
 //! Secrets in what is shown of a login.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 /// Stands for what is not shown.
@@ -35,6 +36,29 @@ pub(super) fn url(text: &str) -> String {
         }
         _ => text.to_owned(),
     }
+}
+
+/// Headers whose values are shown: those of HTTP and of the protocol that have no secrets.
+const PLAIN: [&str; 10] = [
+    "accept",
+    "allow",
+    "content-length",
+    "content-type",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "retry-after",
+    "user-agent",
+    "www-authenticate",
+];
+
+/// Headers, without the values that may be secrets.
+pub(super) fn headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    let shown = |name: &HeaderName, value: &HeaderValue| match PLAIN.contains(&name.as_str()) {
+        true => String::from_utf8_lossy(value.as_bytes()).into_owned(),
+        false => HIDDEN.to_owned(),
+    };
+    headers.iter().map(|(name, value)| (name.to_string(), shown(name, value))).collect()
 }
 
 /// A body without secrets: JSON, or the parameters of a form. Tokens that are JWTs are decoded, without their signature.

@@ -131,6 +131,18 @@ impl Place for Server {
         }
     }
 
+    fn headers(&self) -> Vec<String> {
+        match &self.target.place {
+            target::Place::Url { headers, .. } => headers.iter().map(|(name, _)| name.clone()).collect(),
+            target::Place::Program { .. } => Vec::new(),
+        }
+    }
+
+    fn has_login(&self) -> bool {
+        let is_set = self.headers().iter().any(|name| name.eq_ignore_ascii_case("authorization"));
+        !is_set && self.login.has_token()
+    }
+
     fn open(&self, revision: Option<ProtocolVersion>, tap: &Tap) -> Result<Opening, String> {
         let opening = self.client(revision).and_then(|client| Ok(Opening { client, server: self.connector(tap)? }));
         opening.map_err(|failure| sentence(&failure))
@@ -154,7 +166,7 @@ impl Place for Server {
         const LONGEST: Duration = Duration::from_secs(600);
         const USUAL: Duration = Duration::from_secs(5);
         let silent = Arc::new(Output::silent());
-        let opening = self.client(self.connection.revision).and_then(|client| {
+        let opening = self.client(order.revision).and_then(|client| {
             let diagnostics = Arc::new(target::Diagnostics::new(&silent));
             Ok((client.extension(ClientTasks::new()), self.target.connector(diagnostics, &silent)?))
         });

@@ -3,7 +3,7 @@
 //! The bytes are passed on by threads, as `couplet tap` does; the inspector has a thread with a runtime of its own, so
 //! that nothing the page does can delay them.
 
-use std::{sync::Arc, thread};
+use std::{sync::Arc, thread, time::Duration};
 
 use couplet_inspector::{Inspector, PassiveTarget, PlaceKind};
 use tokio::sync::oneshot;
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::{Args, find::Finder, start};
 use crate::{
     command::run_to_end,
-    commands::tap,
+    commands::tap::{self, Errors},
     exit::{Exit, Failure},
     output::Output,
     questions,
@@ -44,15 +44,28 @@ pub(super) fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     if opens {
         let _ = questions::open(&url);
     }
-    let _ended = Ended(target.clone());
-    tap::pass(&command, Arc::new(move |direction, line| target.message(direction, line.to_vec())))
+    let (messages, lines) = (target.clone(), target.clone());
+    let outcome = tap::pass(
+        &command,
+        Arc::new(move |direction, line| messages.message(direction, line.to_vec())),
+        Errors::Reported(Box::new(move |line| lines.stderr(String::from_utf8_lossy(line)))),
+    );
+    end(&target, &outcome);
+    match outcome? {
+        0 => Ok(()),
+        // The exit code of the server is passed on to the host.
+        code => std::process::exit(code),
+    }
 }
 
-/// Says that there will be no more messages.
-struct Ended(PassiveTarget);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        self.0.ended("the server has ended");
-    }
+/// Says that there will be no more messages, and lets a page that is open read it.
+fn end(target: &PassiveTarget, outcome: &Result<i32, Failure>) {
+    const LAST_EVENTS: Duration = Duration::from_millis(300);
+    target.ended(match outcome {
+        Ok(0) => "the server has ended".to_owned(),
+        Ok(code) => format!("the server has ended with status {code}"),
+        Err(failure) if failure.message.is_empty() => "the host has ended the server".to_owned(),
+        Err(failure) => failure.message.clone(),
+    });
+    thread::sleep(LAST_EVENTS);
 }
