@@ -1,5 +1,5 @@
-//! `cargo xtask book`: the guide and the manual as a book, from the files that are the module `couplet::guide` and from
-//! `docs/manual`.
+//! `cargo xtask book`: the guide, the documents of single commands and the manual as a book, from the files that are the
+//! module `couplet::guide`, from `docs` and from `docs/manual`.
 //!
 //! A chapter is Markdown with reference links, whose targets are in one file, as paths of items. Here each of them becomes
 //! the address of a page, the fences of programs get the name of the language, and a table of contents is added.
@@ -18,6 +18,11 @@ use crate::{
 const MODULE: &str = "crates/couplet/src/guide.rs";
 const CHAPTERS: &str = "crates/couplet/src/guide";
 const MANUAL: &str = "docs/manual";
+const DOCS: &str = "docs";
+/// The pages of [`DOCS`] about single commands.
+const DOCUMENTS: [&str; 4] = ["inspector", "test", "openapi", "generate"];
+/// Where the files are that the book does not have.
+const FILES: &str = "https://github.com/couplet-rs/couplet/blob/main/";
 const SETTINGS: &str = "[book]\ntitle = \"Couplet\"\nlanguage = \"en\"\nsrc = \"src\"\n";
 
 pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
@@ -107,6 +112,14 @@ pub(crate) fn write() -> Result<PathBuf, Failure> {
         contents += &format!("- [{title}]({name}.md)\n");
         write(pages.join(format!("{name}.md")), page(&text, &links))?;
     }
+    contents += "\n# Tools\n\n";
+    for name in DOCUMENTS {
+        let text = read(&format!("{DOCS}/{name}.md"))?;
+        let title = title(&text).ok_or_else(|| format!("{DOCS}/{name}.md does not begin with a title"))?;
+        contents += &format!("- [{title}]({name}.md)\n");
+        copy_images(&text, &pages)?;
+        write(pages.join(format!("{name}.md")), document(&text))?;
+    }
     contents += "\n# The command\n\n";
     for (name, title, text) in manual()? {
         contents += &format!("- [{title}](manual/{name})\n");
@@ -116,6 +129,26 @@ pub(crate) fn write() -> Result<PathBuf, Failure> {
     write(folder.join("book.toml"), SETTINGS.to_owned())?;
     println!("{} chapters in {}", names.len(), pages.display());
     Ok(folder)
+}
+
+/// A document of `docs` as a page: its links to files outside of `docs` lead to the repository.
+fn document(text: &str) -> String {
+    text.replace("](../", &format!("]({FILES}"))
+}
+
+/// Copies the images that a document shows.
+fn copy_images(text: &str, pages: &Path) -> Result<(), Failure> {
+    for image in images(text) {
+        let (from, to) = (root().join(DOCS).join(image), pages.join(image));
+        let folder = to.parent().unwrap_or(pages);
+        let copied = fs::create_dir_all(folder).and_then(|()| fs::copy(&from, &to));
+        copied.map_err(|e| format!("{}: {e}", from.display()))?;
+    }
+    Ok(())
+}
+
+fn images(text: &str) -> impl Iterator<Item = &str> {
+    text.split("![").skip(1).filter_map(|rest| rest.split_once("](")?.1.split_once(')').map(|(target, _)| target))
 }
 
 /// The pages of the manual: files, titles, texts. The list of commands is first.
@@ -225,6 +258,31 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
         let links: Vec<_> = broken.iter().filter_map(|line| line.rsplit(' ').next()).collect();
         assert_eq!(links, ["none.html", "#none"]);
+    }
+
+    #[test]
+    fn links_of_documents_lead_somewhere() {
+        let mut names = 0;
+        for name in DOCUMENTS {
+            let text = fs::read_to_string(root().join(DOCS).join(format!("{name}.md"))).expect("the document is there");
+            assert!(title(&text).is_some(), "{name}");
+            let page = document(&text);
+            for target in page.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+                let file = target.strip_prefix(FILES).map(|file| file.split('#').next().unwrap_or(file));
+                let is_there = match file {
+                    Some(file) => root().join(file).exists(),
+                    None => {
+                        target.starts_with("https://") || target.starts_with('#') || images(&text).any(|i| i == target)
+                    }
+                };
+                assert!(is_there, "{name}: {target}");
+                names += 1;
+            }
+            assert!(images(&text).all(|image| root().join(DOCS).join(image).exists()), "{name}");
+        }
+        assert!(names > 20, "{names}");
+        assert_eq!(images("a ![b](images/c.png) [d](e)").collect::<Vec<_>>(), ["images/c.png"]);
+        assert_eq!(document("[a](../b/c.md#d)"), format!("[a]({FILES}b/c.md#d)"));
     }
 
     /// Every chapter of the workspace is a page, and every file is a chapter.

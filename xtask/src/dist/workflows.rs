@@ -57,6 +57,24 @@ fn every_command_of_xtask_exists() {
     assert!(found >= 5, "{found} commands were found");
 }
 
+/// The gate is the command of a developer, with what its tests start; and every package has its provenance.
+#[test]
+fn the_gate_is_whole_and_packages_are_attested() {
+    let (_, ci) = workflow("ci.yml");
+    let runs: Vec<_> = steps(&ci["jobs"]["linux"]).filter_map(|step| step["run"].as_str()).collect();
+    assert!(runs.contains(&".ci/run"), "{runs:?}");
+    let gate = fs::read_to_string(root().join(".ci/run")).unwrap();
+    for program in ["redis-server", "haproxy", "nginx"] {
+        let installed = runs.iter().any(|run| run.contains("apt-get install") && run.contains(program));
+        assert!(installed && gate.contains(program), "{program}: {runs:?}");
+    }
+    let (_, release) = workflow("release.yml");
+    for job in ["build", "container"] {
+        let attests = |step: &Value| step["uses"].as_str().is_some_and(|uses| uses.starts_with("actions/attest-"));
+        assert!(steps(&release["jobs"][job]).any(attests), "{job}");
+    }
+}
+
 #[test]
 fn the_matrix_has_every_platform_on_a_machine_of_its_own() {
     let (_, release) = workflow("release.yml");
@@ -82,7 +100,7 @@ fn permissions_are_few_and_tokens_are_not_stored() {
         assert!(!text.contains("secrets."), "{name} uses a stored token");
         for (job, value) in jobs(&workflow) {
             let writes = |what: &str| value["permissions"][what] == "write";
-            let signs = matches!(job.as_str(), "build" | "crates" | "npm" | "pypi");
+            let signs = matches!(job.as_str(), "build" | "container" | "crates" | "npm" | "pypi");
             assert_eq!(writes("id-token"), signs, "{name}, {job}");
             assert_eq!(writes("contents"), job == "github", "{name}, {job}");
             for step in steps(value) {

@@ -25,12 +25,25 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("complete", &["complete URL completable-prompt department=S"]),
     ("discover", &["discover URL"]),
     ("install", &["install URL --name demo --host cursor --dry-run", "install URL --name demo --host cursor"]),
+    ("uninstall", &["install URL --name demo --host cursor", "uninstall demo --dry-run"]),
+    ("sync", &["install URL --name demo --host cursor", "sync --from cursor --host zed --dry-run"]),
     ("servers", &["install URL --name demo --host cursor", "servers"]),
+    ("lock", &["lock URL", "call URL get-sum a=2 b=3 --locked"]),
+    ("logout", &["logout URL"]),
+    ("openapi", &["openapi api.json --list"]),
+    ("rdf", &["rdf ping.json"]),
     ("new", &["new notes"]),
     ("schema", &["schema --type Role --revision 2026-07-28"]),
     ("validate", &["validate ping.json", "validate wrong.json"]),
     ("help", &["help questions", "help question"]),
 ];
+
+/// A REST API with one operation, for the pages that need a document.
+const API: &str = r#"{ "openapi": "3.1.0", "info": { "title": "Planets", "version": "1.0.0" },
+  "servers": [{ "url": "https://api.example.com" }],
+  "paths": { "/planets/{id}": { "get": { "operationId": "getPlanet", "summary": "A planet.",
+    "parameters": [{ "name": "id", "in": "path", "required": true, "schema": { "type": "integer" } }],
+    "responses": { "200": { "description": "The planet." } } } } } }"#;
 
 /// The default address of the demo.
 const USUAL: &str = "http://127.0.0.1:7878/mcp";
@@ -70,6 +83,7 @@ fn transcript(commands: &[&str], demo: &Demo, name: &str) -> String {
     let home = Folder::new(&format!("manual-{name}"));
     fs::write(home.file("ping.json"), r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).unwrap();
     fs::write(home.file("wrong.json"), r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#).unwrap();
+    fs::write(home.file("api.json"), API).unwrap();
     let mut text = String::new();
     for command in commands {
         let words = shlex::split(&command.replace("URL", &demo.url)).unwrap();

@@ -29,6 +29,33 @@ fn the_client_has_10_lines() {
     assert!(lines(program) <= 10, "{} lines", lines(program));
 }
 
+/// A stranger copies the manifest and the commands: the manifest is whole, and the program is in the path.
+#[test]
+fn what_is_copied_is_complete() {
+    let readme = read("README.md");
+    assert!(readme.lines().count() <= 150, "{} lines", readme.lines().count());
+    let manifest = readme.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    for line in [
+        "[package]",
+        "name = \"calculator\"",
+        "version = ",
+        "edition = ",
+        "[dependencies]",
+        "serde_json = ",
+        "tokio = ",
+    ] {
+        assert!(manifest.lines().any(|own| own.starts_with(line)), "no line `{line}` in\n{manifest}");
+    }
+    assert!(manifest.contains("path = \"../couplet/crates/couplet\""), "{manifest}");
+    let (before, _) = readme.split_once("$ couplet call").unwrap();
+    assert!(before.contains("PATH=\"$PWD/target/release:$PATH\""), "`couplet` is not in the path");
+    for way in
+        ["cargo binstall couplet-cli", "podman run --rm ghcr.io/couplet-rs/couplet", "npx couplet", "uvx couplet"]
+    {
+        assert!(before.contains(way), "the table lacks `{way}`");
+    }
+}
+
 #[test]
 fn each_feature_is_in_the_table() {
     let (manifest, page) = (read("crates/couplet/Cargo.toml"), read("crates/couplet/src/docs/lib.md"));
