@@ -9,6 +9,7 @@ mod cases;
 mod client;
 mod kit;
 mod limits;
+mod mounted;
 mod reads;
 #[cfg(feature = "client")]
 mod transports;
