@@ -9,6 +9,7 @@ mod cases;
 mod client;
 mod kit;
 mod limits;
+mod log;
 mod mounted;
 mod reads;
 #[cfg(feature = "client")]
