@@ -17,3 +17,4 @@ mod transports;
 mod visible;
 mod visible_http;
 mod visible_random;
+mod visible_reads;
