@@ -11,13 +11,13 @@ use couplet_server::{Middleware, Next};
 use couplet_types::RequestMethod;
 use tokio::time::Instant;
 
-use crate::names::{refuse, target};
+use crate::names::refuse;
 
 /// A circuit breaker for each tool: after several failures in a row, calls are refused for a while.
 ///
 /// After that time one call is let through. If it succeeds, the tool is called as before; if it fails, calls are refused
-/// again. Internal errors count as failures, and failed tools (`isError`) with [`CircuitBreaker::failed_tools`]. Only
-/// registered tools have a breaker.
+/// again. Internal errors count as failures, and failed tools (`isError`) with [`CircuitBreaker::failed_tools`]. Each
+/// tool of the server and of mounted ones has a breaker.
 ///
 /// ```
 /// use std::time::Duration;
@@ -133,20 +133,23 @@ impl Drop for Admitted {
 
 impl Middleware for CircuitBreaker {
     fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply> {
-        let is_tool = call.known() == Some(RequestMethod::CallTool);
-        let tool = if is_tool { target(&call).filter(|name| next.tool(name).is_some()) } else { None };
-        let Some(tool) = tool else { return next.run(call) };
-        match self.admit(&tool) {
-            Err(after) => {
-                let what = format!("the tool `{tool}` failed several times, and is not called for now");
-                Box::pin(std::future::ready(refuse(&call, &what, Some(after))))
-            }
-            Ok(admitted) => Box::pin(async move {
-                let reply = next.run(call).await;
-                let failed = admitted.breaker.is_failure(&reply);
-                admitted.end(failed);
-                reply
-            }),
+        if call.known() != Some(RequestMethod::CallTool) {
+            return next.run(call);
         }
+        let breaker = self.clone();
+        Box::pin(async move {
+            let Some(tool) = next.tool(&call).await else { return next.run(call).await };
+            match breaker.admit(&tool.name) {
+                Err(after) => {
+                    let what = format!("the tool `{}` failed several times, and is not called for now", tool.name);
+                    refuse(&call, &what, Some(after))
+                }
+                Ok(admitted) => {
+                    let reply = next.run(call).await;
+                    admitted.end(breaker.is_failure(&reply));
+                    reply
+                }
+            }
+        })
     }
 }

@@ -15,7 +15,8 @@ use crate::names::{caller, target};
 
 /// A cache of results of read-only tools, in the memory of this process.
 ///
-/// A tool is cached if it is registered as `read_only`, or named with [`ResponseCache::tool`]. Results belong to their
+/// A tool is cached if it is annotated as `read_only`, here or in a mounted server, or named with
+/// [`ResponseCache::tool`]. Results belong to their
 /// caller unless [shared](ResponseCache::shared). Failed tools, errors and results that needed the user's input are not
 /// cached. Calls that run at the same time do not wait for each other.
 ///
@@ -98,7 +99,7 @@ impl ResponseCache {
         self
     }
 
-    /// Caches a tool that is not registered as read-only, such as one of a mounted server.
+    /// Caches a tool that is not annotated as read-only.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>) -> Self {
         self.named.insert(name.into());
@@ -119,13 +120,9 @@ impl ResponseCache {
         entries.all.clear();
     }
 
-    fn key(&self, call: &Call, next: &Next) -> Option<Key> {
-        if call.known() != Some(RequestMethod::CallTool) {
-            return None;
-        }
-        let tool = target(call)?;
-        let is_read_only = || next.tool(&tool).is_some_and(|tool| tool.is_read_only());
-        if self.excluded.contains(&tool) || !(self.named.contains(&tool) || is_read_only()) {
+    async fn key(&self, call: &Call, next: &Next) -> Option<Key> {
+        let tool = target(call).filter(|tool| !self.excluded.contains(tool))?;
+        if !self.named.contains(&tool) && !next.tool(call).await?.is_read_only() {
             return None;
         }
         let caller = if self.shared { String::new() } else { caller(call) };
@@ -161,13 +158,16 @@ impl ResponseCache {
 
 impl Middleware for ResponseCache {
     fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply> {
-        let Some(key) = self.key(&call, &next) else { return next.run(call) };
-        let (found, generation) = self.find(&key);
-        if let Some(body) = found {
-            return Box::pin(std::future::ready(Reply::Complete(body)));
+        if call.known() != Some(RequestMethod::CallTool) {
+            return next.run(call);
         }
         let (cache, inputs) = (self.clone(), call.inputs.clone());
         Box::pin(async move {
+            let Some(key) = cache.key(&call, &next).await else { return next.run(call).await };
+            let (found, generation) = cache.find(&key);
+            if let Some(body) = found {
+                return Reply::Complete(body);
+            }
             let reply = next.run(call).await;
             if let Reply::Complete(body) = &reply
                 && !inputs.are_used()

@@ -6,17 +6,15 @@ use std::{
 };
 
 use couplet_core::{BoxFuture, Call, JsonText, Reply, sync::lock};
-use couplet_server::{Middleware, Next, RegisteredTool};
+use couplet_server::{ListedTool, Middleware, Next};
 use couplet_types::{RequestMethod, is_json_type};
 use serde_json::Value;
-
-use crate::names::target;
 
 /// Converts arguments of tools to the types in the input schema: some hosts and models send numbers and JSON in strings.
 ///
 /// A value is converted only if its type is not allowed and the converted one is: `"3"` to `3`, `"true"` to `true`, `"[1]"`
 /// and `"{}"` to the array and the object, and `"a"` to `["a"]` where an array is expected. Everything else stays as it is,
-/// and is checked by the tool. Tools of mounted servers stay as they are.
+/// and is checked by the tool. Tools of mounted servers have the schema that is listed for the caller.
 ///
 /// ```
 /// use couplet_middleware::Coercion;
@@ -31,12 +29,15 @@ pub struct Coercion(Arc<Mutex<HashMap<String, Parsed>>>);
 /// The parsed schema of a tool.
 #[derive(Clone, Debug)]
 struct Parsed {
-    tool: RegisteredTool,
+    tool: ListedTool,
     schema: Arc<Value>,
 }
 
 /// The depth of references and nested values that is followed.
 const DEPTH: usize = 16;
+
+/// The most parsed schemas. Tools may come and go while the server runs.
+const MAX_SCHEMAS: usize = 10_000;
 
 impl Coercion {
     /// Creates middleware for all tools.
@@ -44,11 +45,14 @@ impl Coercion {
         Self::default()
     }
 
-    /// Returns the parsed schema of a tool. There are as many as registered tools.
-    fn schema(&self, tool: &RegisteredTool) -> Arc<Value> {
+    /// Returns the parsed schema of a tool.
+    fn schema(&self, tool: &ListedTool) -> Arc<Value> {
         let mut all = lock(&self.0);
         if let Some(known) = all.get(&tool.name).filter(|known| known.tool.is_same(tool)) {
             return known.schema.clone();
+        }
+        if all.len() >= MAX_SCHEMAS {
+            all.clear();
         }
         let schema = Arc::new(tool.input_schema.parse().unwrap_or_default());
         all.insert(tool.name.clone(), Parsed { tool: tool.clone(), schema: Arc::clone(&schema) });
@@ -56,11 +60,8 @@ impl Coercion {
     }
 
     /// Returns the call with converted arguments, if any is converted.
-    fn converted(&self, call: &Call, next: &Next) -> Option<Call> {
-        if call.known() != Some(RequestMethod::CallTool) {
-            return None;
-        }
-        let tool = next.tool(&target(call)?)?;
+    async fn converted(&self, call: &Call, next: &Next) -> Option<Call> {
+        let tool = next.tool(call).await?;
         let mut arguments: Value = call.params.get("arguments")?.parse().ok()?;
         let schema = self.schema(&tool);
         // Some models send all arguments as one string.
@@ -77,10 +78,16 @@ impl Coercion {
 
 impl Middleware for Coercion {
     fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply> {
-        match self.converted(&call, &next) {
-            Some(converted) => next.run(converted),
-            None => next.run(call),
+        if call.known() != Some(RequestMethod::CallTool) || !call.params.has("arguments") {
+            return next.run(call);
         }
+        let coercion = self.clone();
+        Box::pin(async move {
+            match coercion.converted(&call, &next).await {
+                Some(converted) => next.run(converted).await,
+                None => next.run(call).await,
+            }
+        })
     }
 }
 

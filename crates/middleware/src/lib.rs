@@ -94,6 +94,7 @@ mod shape;
 mod spill;
 mod spilled;
 mod tags;
+mod templates;
 mod timing;
 mod visibility;
 

@@ -1,12 +1,13 @@
 //! Rate limits.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use couplet_core::{BoxFuture, Call, Reply};
+use couplet_core::{BoxFuture, Call, Error, ErrorKind, Outage, OutageChange, Reply};
 use couplet_server::{Middleware, Next};
 use couplet_types::RequestMethod;
 use hmac_sha256::Hash;
+use tokio::time::timeout;
 
 use crate::{
     buckets::{Buckets, MemoryBuckets, Taken},
@@ -15,8 +16,11 @@ use crate::{
 
 /// A rate limit: a token bucket for each caller, and for each tool if wanted.
 ///
-/// The caller is the principal, else the session, else one bucket for all. A tool call beyond the limit is a failed tool
-/// with the time to wait, so that the model can wait; other requests get an error with `retryAfterMs` in its data.
+/// The caller is the principal, else the session, else one bucket for all: a server with anonymous callers counts them by
+/// another key, such as the address ([`RateLimit::by`]). A tool call beyond the limit is a failed tool with the time to
+/// wait, so that the model can wait; other requests get an error with `retryAfterMs` in its data.
+///
+/// A store that fails, or does not answer within a second, allows the call: see [`RateLimit::fail_closed`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,15 +36,30 @@ use crate::{
 #[derive(Clone)]
 pub struct RateLimit {
     buckets: Arc<dyn Buckets>,
+    by: Option<Arc<KeyOf>>,
+    outage: Arc<Outage>,
     per_tool: bool,
     tools_only: bool,
     fail_closed: bool,
 }
 
+/// The key of a call; `None` for the caller.
+type KeyOf = dyn Fn(&Call) -> Option<String> + Send + Sync;
+
+/// The time after which a call of the store counts as failed.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
 impl RateLimit {
     /// Creates a limit for each caller with buckets in any store.
     pub fn new(buckets: impl Buckets) -> Self {
-        Self { buckets: Arc::new(buckets), per_tool: false, tools_only: false, fail_closed: false }
+        Self {
+            buckets: Arc::new(buckets),
+            by: None,
+            outage: Arc::default(),
+            per_tool: false,
+            tools_only: false,
+            fail_closed: false,
+        }
     }
 
     /// Creates a limit for each caller in the memory of this process: `burst` calls at once, then one at each interval.
@@ -49,6 +68,40 @@ impl RateLimit {
     /// If `burst` is 0, or the interval is shorter than a microsecond.
     pub fn in_memory(burst: u32, interval: Duration) -> Self {
         Self::new(MemoryBuckets::new(burst, interval))
+    }
+
+    /// Counts calls by a key of their own instead of by caller: one bucket for each key. A call for which the function returns
+    /// `None` is counted by caller.
+    ///
+    /// Anonymous callers without a session (2026-07-28) share one bucket otherwise, and one with sessions gets a full bucket
+    /// with each new session. Over HTTP they have an address; behind a reverse proxy the endpoint has to trust the proxy to
+    /// know it.
+    ///
+    /// ```
+    /// use std::{net::IpAddr, time::Duration};
+    ///
+    /// use couplet_core::Call;
+    /// use couplet_http::server::HttpRequest;
+    /// use couplet_middleware::RateLimit;
+    /// use couplet_server::Server;
+    ///
+    /// /// The address of an anonymous caller; of an IPv6 address the network, since a client has all addresses of it.
+    /// fn address(call: &Call) -> Option<String> {
+    ///     let anonymous = call.principal().is_none().then(|| call.request::<HttpRequest>())?;
+    ///     Some(match anonymous?.client_ip()? {
+    ///         IpAddr::V4(address) => address.to_string(),
+    ///         IpAddr::V6(address) => format!("{:x?}", &address.segments()[..4]),
+    ///     })
+    /// }
+    ///
+    /// let limit = RateLimit::in_memory(10, Duration::from_secs(1)).by(address);
+    /// let server: Server = Server::new("app", "1.0.0").middleware(limit);
+    /// # drop(server);
+    /// ```
+    #[must_use]
+    pub fn by(mut self, key: impl Fn(&Call) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.by = Some(Arc::new(key));
+        self
     }
 
     /// Counts the calls of each tool separately.
@@ -73,10 +126,40 @@ impl RateLimit {
     }
 
     fn key(&self, call: &Call) -> String {
+        let chosen = self.by.as_ref().and_then(|by| by(call));
+        // No caller has the name of a chosen key.
+        let key = chosen.map_or_else(|| caller(call), |key| format!("key {}", capped(key)));
         match self.per_tool.then(|| target(call)).flatten() {
-            Some(target) => format!("{}\n{}", caller(call), capped(target)),
-            None => caller(call),
+            Some(target) => format!("{key}\n{}", capped(target)),
+            None => key,
         }
+    }
+
+    /// Takes a token, within limits. An outage is logged when it begins and when it ends.
+    ///
+    /// # Errors
+    /// If the store fails, or takes too long.
+    async fn take(&self, key: &str) -> Result<Taken, Error> {
+        let late = || Error::new(ErrorKind::Timeout, "the store of rate limits did not answer in time");
+        let mut taking = self.buckets.take(key, 1);
+        // A store in memory needs no timer.
+        let taken = match poll_fn(|cx| Poll::Ready(taking.as_mut().poll(cx))).await {
+            Poll::Ready(taken) => taken,
+            Poll::Pending => timeout(TIMEOUT, taking).await.unwrap_or_else(|_| Err(late())),
+        };
+        // A store that answers each call with an error is as good as away.
+        let failure = taken.as_ref().err().map(|error| Error::new(ErrorKind::Transport, error.to_string()));
+        match (self.outage.note(failure.as_ref()), &taken) {
+            (Some(OutageChange::Began), Err(error)) if self.fail_closed => {
+                tracing::warn!(%error, "the store of rate limits cannot be used: calls are refused");
+            }
+            (Some(OutageChange::Began), Err(error)) => {
+                tracing::warn!(%error, "the store of rate limits cannot be used: calls are not limited");
+            }
+            (Some(OutageChange::Ended), _) => tracing::info!("the store of rate limits can be used again"),
+            _ => {}
+        }
+        taken
     }
 }
 
@@ -98,16 +181,10 @@ impl Middleware for RateLimit {
         }
         let (limit, key) = (self.clone(), self.key(&call));
         Box::pin(async move {
-            match limit.buckets.take(&key, 1).await {
-                Ok(Taken::Allowed) => next.run(call).await,
+            match limit.take(&key).await {
                 Ok(Taken::Retry(after)) => refuse(&call, "too many calls", Some(after)),
-                Err(error) => {
-                    tracing::warn!(%error, "the store of rate limits cannot be used");
-                    match limit.fail_closed {
-                        true => refuse(&call, "the rate limit cannot be checked", None),
-                        false => next.run(call).await,
-                    }
-                }
+                Err(_) if limit.fail_closed => refuse(&call, "the rate limit cannot be checked", None),
+                Ok(Taken::Allowed) | Err(_) => next.run(call).await,
             }
         })
     }

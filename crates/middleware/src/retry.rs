@@ -9,7 +9,8 @@ use tokio::time::sleep;
 
 use crate::{attempts::Attempts, names::target};
 
-/// Repeats reads that fail: tools that are registered as `read_only` or `idempotent`, resources and prompts.
+/// Repeats reads that fail: tools that are annotated as `read_only` or `idempotent`, here or in a mounted server,
+/// resources and prompts.
 ///
 /// By default, internal errors (-32603) are repeated, and no others: an invalid argument stays invalid. A failed tool
 /// (`isError`) is an answer for the model, and is repeated only with [`Retry::failed_tools`]. The time between attempts
@@ -29,6 +30,7 @@ use crate::{attempts::Attempts, names::target};
 pub struct Retry {
     attempts: Attempts,
     named: HashSet<String>,
+    excluded: HashSet<String>,
     failed_tools: bool,
     is_temporary: Arc<dyn Fn(&RpcError) -> bool + Send + Sync>,
 }
@@ -42,6 +44,7 @@ impl Retry {
         Self {
             attempts: Attempts::new(attempts),
             named: HashSet::new(),
+            excluded: HashSet::new(),
             failed_tools: false,
             is_temporary: Arc::new(|error| error.code == code::INTERNAL_ERROR),
         }
@@ -54,10 +57,17 @@ impl Retry {
         self
     }
 
-    /// Repeats a tool that is not registered as read-only, such as one of a mounted server.
+    /// Repeats a tool that is not annotated as read-only.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>) -> Self {
         self.named.insert(name.into());
+        self
+    }
+
+    /// Does not repeat a tool, although it is annotated as read-only or idempotent.
+    #[must_use]
+    pub fn except(mut self, name: impl Into<String>) -> Self {
+        self.excluded.insert(name.into());
         self
     }
 
@@ -75,14 +85,13 @@ impl Retry {
         self
     }
 
-    fn is_read(&self, call: &Call, next: &Next) -> bool {
-        match call.known() {
-            Some(RequestMethod::ReadResource | RequestMethod::GetPrompt) => true,
-            Some(RequestMethod::CallTool) => target(call).is_some_and(|name| {
-                self.named.contains(&name)
-                    || next.tool(&name).is_some_and(|tool| tool.is_read_only() || tool.is_idempotent())
-            }),
-            _ => false,
+    async fn is_read(&self, call: &Call, next: &Next) -> bool {
+        match target(call) {
+            Some(tool) if call.known() == Some(RequestMethod::CallTool) => {
+                let is_read = async || next.tool(call).await.is_some_and(|it| it.is_read_only() || it.is_idempotent());
+                !self.excluded.contains(&tool) && (self.named.contains(&tool) || is_read().await)
+            }
+            target => target.is_some(),
         }
     }
 
@@ -97,11 +106,14 @@ impl Retry {
 
 impl Middleware for Retry {
     fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply> {
-        if !self.is_read(&call, &next) {
+        if target(&call).is_none() {
             return next.run(call);
         }
         let retry = self.clone();
         Box::pin(async move {
+            if !retry.is_read(&call, &next).await {
+                return next.run(call).await;
+            }
             for pause in retry.attempts.pauses() {
                 let reply = next.clone().run(call.clone()).await;
                 // A handler that asked the client would ask again.

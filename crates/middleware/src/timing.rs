@@ -11,11 +11,12 @@ use couplet_server::{Middleware, Next};
 use couplet_types::RequestMethod;
 use tokio::time::Instant;
 
-use crate::{histogram::Histogram, names::target};
+use crate::histogram::Histogram;
 
 /// Measures how long calls take, for each tool and for each other method, with percentiles.
 ///
-/// The memory is bounded: a name that is not a registered tool counts as `other`. Cancelled calls are not counted.
+/// The memory is bounded: a name that is no tool of the server or of a mounted one counts as `other`. Cancelled calls are
+/// not counted.
 ///
 /// ```
 /// use couplet_middleware::Timing;
@@ -102,10 +103,10 @@ impl Timing {
 const OTHER: &str = "other";
 
 /// Returns the name under which a call is counted.
-fn name(call: &Call, next: &Next) -> String {
+async fn name(call: &Call, next: &Next) -> String {
     match call.known() {
         Some(RequestMethod::CallTool) => {
-            target(call).filter(|name| next.tool(name).is_some()).unwrap_or_else(|| OTHER.to_owned())
+            next.tool(call).await.map_or_else(|| OTHER.to_owned(), |tool| tool.name.clone())
         }
         Some(_) => call.method.to_string(),
         None => OTHER.to_owned(),
@@ -114,8 +115,9 @@ fn name(call: &Call, next: &Next) -> String {
 
 impl Middleware for Timing {
     fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply> {
-        let (timing, name, started) = (self.clone(), name(&call, &next), Instant::now());
+        let (timing, started) = (self.clone(), Instant::now());
         Box::pin(async move {
+            let name = name(&call, &next).await;
             let reply = next.run(call).await;
             let failed = match &reply {
                 Reply::Error(_) => true,

@@ -5,10 +5,14 @@ use std::{fmt, sync::Arc};
 use couplet_core::{
     BoxFuture, Call, Caller, IntoService, JsonText, Reply, ResultBody, Sender, Service, Wrap, message::Params,
 };
-use couplet_types::{CompletionReference, RawJson, RequestMethod, RpcError, UriTemplate};
+use couplet_types::{CompletionReference, RawJson, RequestMethod, RpcError};
 use serde_json::Value;
 
-use crate::tags::Tags;
+use crate::{
+    names::caller,
+    tags::Tags,
+    templates::{Template, Templates},
+};
 
 /// A server whose callers see only a part of it: one rule decides what is listed, and what can be called, read,
 /// completed and subscribed to.
@@ -16,6 +20,10 @@ use crate::tags::Tags;
 /// A hidden item does not exist for the caller: a call of it fails like one of an unknown name. A URI that only a hidden
 /// template matches is hidden, too; a subscription is decided by the URI alone. Lists that depend on the caller are cached
 /// for that caller only.
+///
+/// A read needs no list where the service [knows](Service::template_of) the template that serves it. Otherwise templates
+/// are cached for each caller until the service notifies of a change, and for at most a minute; those of a service that
+/// notifies of none are listed for each read.
 ///
 /// It wraps any service: a server of one's own with all that is mounted in it, or a proxy.
 ///
@@ -38,6 +46,7 @@ use crate::tags::Tags;
 pub struct Visibility {
     service: Arc<dyn Service>,
     rule: Rule,
+    templates: Arc<Templates>,
 }
 
 type CallerRule = dyn Fn(Option<&Caller>, Item<'_>) -> bool + Send + Sync;
@@ -82,14 +91,18 @@ impl Visibility {
         server: impl IntoService,
         rule: impl Fn(Option<&Caller>, Item<'_>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        Self { service: server.into_service(), rule: Rule::Caller(Arc::new(rule)) }
+        Self::of(server.into_service(), Rule::Caller(Arc::new(rule)))
     }
 
     /// Wraps a server whose items have tags, which sessions enable and disable. Subscriptions are decided by the default of
     /// the tags.
     #[track_caller]
     pub fn by_tags(server: impl IntoService, tags: Tags) -> Self {
-        Self { service: server.into_service(), rule: Rule::Tags(Arc::new(tags)) }
+        Self::of(server.into_service(), Rule::Tags(Arc::new(tags)))
+    }
+
+    fn of(service: Arc<dyn Service>, rule: Rule) -> Self {
+        Self { service, rule, templates: Arc::default() }
     }
 
     fn shows(&self, call: &Call, item: Item<'_>) -> bool {
@@ -165,38 +178,61 @@ impl Visibility {
 
     /// Returns whether a resource is visible: by its own URI, and by the templates that match it.
     async fn shows_uri(&self, call: &Call, uri: &str) -> bool {
-        let matches = |template: &str| UriTemplate::parse(template).is_ok_and(|parsed| parsed.matches(uri).is_some());
         if !self.shows(call, Item::Resource(uri)) {
             return false;
         }
-        let templates = self.all(call, RequestMethod::ListResourceTemplates, TEMPLATES).await;
+        let serves = self.service.template_of(uri);
+        if serves.is_some_and(|template| self.shows(call, Item::ResourceTemplate(&template))) {
+            return true;
+        }
+        let templates = self.templates(call).await;
         let (shown, hidden): (Vec<_>, Vec<_>) = templates
             .iter()
-            .filter(|template| matches(template))
-            .partition(|template| self.shows(call, Item::ResourceTemplate(template)));
+            .filter(|template| template.matches(uri))
+            .partition(|template| self.shows(call, Item::ResourceTemplate(&template.text)));
         if !shown.is_empty() || hidden.is_empty() {
             return true;
         }
         // A listed resource is not one of the template.
-        self.all(call, RequestMethod::ListResources, RESOURCES).await.iter().any(|listed| listed == uri)
+        self.all(call, RequestMethod::ListResources, RESOURCES).await.names.iter().any(|listed| listed == uri)
+    }
+
+    /// Returns all templates, also hidden ones.
+    async fn templates(&self, call: &Call) -> Arc<[Template]> {
+        let caller = caller(call);
+        let (known, generation) = self.templates.get(&self.service, &caller);
+        if let Some(known) = known {
+            return known;
+        }
+        let Names { names, is_private, is_complete } =
+            self.all(call, RequestMethod::ListResourceTemplates, TEMPLATES).await;
+        let templates = names.into_iter().map(Template::new).collect();
+        // Callers without a name may have lists of their own all the same.
+        if is_complete && !(is_private && caller.is_empty()) {
+            self.templates.store(&self.service, caller, &templates, generation);
+        }
+        templates
     }
 
     /// Returns the names of all items of a list, also of hidden ones.
-    async fn all(&self, call: &Call, method: RequestMethod, (member, key, _): Listing) -> Vec<String> {
-        let (mut names, mut cursor) = (Vec::new(), None);
+    async fn all(&self, call: &Call, method: RequestMethod, (member, key, _): Listing) -> Names {
+        let (mut all, mut cursor) = (Names::default(), None);
         for _ in 0..MAX_PAGES {
-            let Some(page) = self.page(call, method, cursor.as_ref()).await else { break };
+            let Some((page, is_private)) = self.page(call, method, cursor.as_ref()).await else { break };
             let items = page[member].as_array().into_iter().flatten();
-            names.extend(items.filter_map(|item| item[key].as_str()).map(str::to_owned));
+            all.names.extend(items.filter_map(|item| item[key].as_str()).map(str::to_owned));
+            all.is_private |= is_private;
             cursor = page.get("nextCursor").filter(|cursor| cursor.is_string()).cloned();
             if cursor.is_none() {
+                all.is_complete = true;
                 break;
             }
         }
-        names
+        all
     }
 
-    async fn page(&self, call: &Call, method: RequestMethod, cursor: Option<&Value>) -> Option<Value> {
+    /// Returns a page of a list, and whether it is one for this caller only.
+    async fn page(&self, call: &Call, method: RequestMethod, cursor: Option<&Value>) -> Option<(Value, bool)> {
         let mut list = call.clone();
         list.method = method.as_str().into();
         list.params = match cursor {
@@ -204,7 +240,7 @@ impl Visibility {
             None => Params::default(),
         };
         match self.service.call(list).await {
-            Reply::Complete(body) => serde_json::from_str(body.members().as_str()).ok(),
+            Reply::Complete(body) => Some((serde_json::from_str(body.members().as_str()).ok()?, body.is_private())),
             _ => None,
         }
     }
@@ -255,6 +291,14 @@ impl Visibility {
         }
         self.without_hints(&call, self.service.call(call.clone()).await, listing)
     }
+}
+
+/// The names of the items of a list.
+#[derive(Default)]
+struct Names {
+    names: Vec<String>,
+    is_private: bool,
+    is_complete: bool,
 }
 
 /// Finds a suggestion at the end of a message: where it starts, and the name.

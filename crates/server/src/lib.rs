@@ -57,7 +57,7 @@ pub use error::{NotFound, ToolError};
 pub use extension::{Extension, ToolData};
 pub use handle::{ServerHandle, WeakServerHandle};
 pub use lifespan::Lifespan;
-pub use middleware::{Middleware, Next, RegisteredTool};
+pub use middleware::{ListedTool, Middleware, Next};
 pub use mount::MountState;
 pub use prompt::{IntoPrompt, PromptBuilder, PromptDef, prompt};
 pub use reply::Json;

@@ -5,7 +5,7 @@ use std::{fmt, future::Future, ops::Deref, sync::Arc};
 use couplet_core::{BoxFuture, Call, Reply};
 use couplet_types::Tool;
 
-use crate::{inner::Inner, tool::ToolDef};
+use crate::{inner::Inner, mount, tool::ToolDef};
 
 /// Middleware around every call: a function from a call and the rest of the chain to a reply, or a type with settings.
 ///
@@ -17,11 +17,12 @@ use crate::{inner::Inner, tool::ToolDef};
 ///
 /// impl Middleware for ReadOnly {
 ///     fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply> {
-///         let writes = call.tool_name().is_some_and(|name| !next.tool(&name).is_some_and(|tool| tool.is_read_only()));
-///         match writes {
-///             true => Box::pin(async move { Reply::tool_error(&call, "the server is read-only for now") }),
-///             false => next.run(call),
-///         }
+///         Box::pin(async move {
+///             match call.tool_name().is_some() && !next.tool(&call).await.is_some_and(|tool| tool.is_read_only()) {
+///                 true => Reply::tool_error(&call, "the server is read-only for now"),
+///                 false => next.run(call).await,
+///             }
+///         })
 ///     }
 /// }
 ///
@@ -66,9 +67,17 @@ impl Next {
         }
     }
 
-    /// Returns a registered tool by its name; `None` if there is none, or if it belongs to a mounted server.
-    pub fn tool(&self, name: &str) -> Option<RegisteredTool> {
-        self.inner.tools.get().find(name).cloned().map(RegisteredTool)
+    /// Returns the tool that a call is for: one of this server, or of a mounted one as it is listed for the caller. `None`
+    /// if there is none, if the call is not one of a tool, or if a mounted server cannot be listed.
+    ///
+    /// The list of a mounted server is requested when it is needed first, and again when the server notifies of a change,
+    /// or after five minutes. Annotations of a mounted server are its own claims: mount only servers that you trust.
+    pub async fn tool(&self, call: &Call) -> Option<ListedTool> {
+        let name = call.tool_name()?;
+        if let Some(own) = self.inner.tools.get().find(&name) {
+            return Some(ListedTool(Definition::Own(own.clone())));
+        }
+        mount::find_tool(&self.inner, call, &name).await.map(|tool| ListedTool(Definition::Mounted(tool)))
     }
 }
 
@@ -78,11 +87,17 @@ impl fmt::Debug for Next {
     }
 }
 
-/// A registered tool, as [`Next::tool`] returns it. It dereferences to the tool as it is listed.
+/// A tool of a server or of one mounted in it, as [`Next::tool`] returns it. It dereferences to the tool as it is listed.
 #[derive(Clone)]
-pub struct RegisteredTool(Arc<ToolDef<()>>);
+pub struct ListedTool(Definition);
 
-impl RegisteredTool {
+#[derive(Clone)]
+enum Definition {
+    Own(Arc<ToolDef<()>>),
+    Mounted(Arc<Tool>),
+}
+
+impl ListedTool {
     /// Returns whether the tool is annotated as one that changes nothing.
     pub fn is_read_only(&self) -> bool {
         self.annotations.as_ref().and_then(|about| about.read_only_hint) == Some(true)
@@ -93,22 +108,30 @@ impl RegisteredTool {
         self.annotations.as_ref().and_then(|about| about.idempotent_hint) == Some(true)
     }
 
-    /// Returns whether both are the same registration of the same tool.
+    /// Returns whether both are the same definition of the same tool.
     pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        match (&self.0, &other.0) {
+            (Definition::Own(one), Definition::Own(other)) => Arc::ptr_eq(one, other),
+            // Callers may have lists of their own, with the same tools in them.
+            (Definition::Mounted(one), Definition::Mounted(other)) => Arc::ptr_eq(one, other) || one == other,
+            _ => false,
+        }
     }
 }
 
-impl Deref for RegisteredTool {
+impl Deref for ListedTool {
     type Target = Tool;
 
     fn deref(&self) -> &Tool {
-        &self.0.spec
+        match &self.0 {
+            Definition::Own(own) => &own.spec,
+            Definition::Mounted(tool) => tool,
+        }
     }
 }
 
-impl fmt::Debug for RegisteredTool {
+impl fmt::Debug for ListedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RegisteredTool").field(&self.name).finish()
+        f.debug_tuple("ListedTool").field(&self.name).finish()
     }
 }

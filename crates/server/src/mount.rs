@@ -8,6 +8,7 @@
 //! The extensions of a mounted server are extensions of the outer one: [`merge`] declares them, [`extended`] calls their
 //! methods.
 
+mod definitions;
 mod extended;
 mod list;
 mod merge;
@@ -23,9 +24,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use couplet_core::{BoxFuture, Caller, Change, IntoService, Refusals, Relay, Service, sync::lock};
+use couplet_core::{BoxFuture, Call, Caller, Change, IntoService, Refusals, Relay, Service, sync::lock};
+use couplet_types::Tool;
 
-use crate::{handle::ServerHandle, server::Server};
+use self::definitions::Definitions;
+use crate::{handle::ServerHandle, inner::Inner, server::Server};
 
 impl IntoService for Server<()> {
     #[track_caller]
@@ -45,7 +48,14 @@ impl IntoService for ServerHandle {
 pub(crate) struct Mount {
     prefix: Arc<str>,
     pub(crate) service: Arc<dyn Service>,
-    failure: Arc<Mutex<Option<String>>>,
+    state: Arc<State>,
+}
+
+/// What is known of a mounted server.
+#[derive(Default)]
+struct State {
+    failure: Mutex<Option<String>>,
+    tools: Definitions,
 }
 
 /// The state of a mounted server: see [`ServerHandle::mounts`].
@@ -82,15 +92,15 @@ impl Mount {
                 other.prefix
             ));
         }
-        Ok(Self { prefix: prefix.into(), service, failure: Arc::default() })
+        Ok(Self { prefix: prefix.into(), service, state: Arc::default() })
     }
 
     fn failure(&self) -> Option<String> {
-        lock(&self.failure).clone()
+        lock(&self.state.failure).clone()
     }
 
     pub(crate) fn set_failure(&self, failure: Option<String>) {
-        *lock(&self.failure) = failure;
+        *lock(&self.state.failure) = failure;
     }
 
     pub(crate) fn name_inside<'n>(&self, name: &'n str) -> Option<&'n str> {
@@ -152,6 +162,12 @@ impl Mount {
     }
 }
 
+/// The tool of a mounted server, by its name outside, as it is listed for the caller of a call.
+pub(crate) async fn find_tool(inner: &Arc<Inner>, call: &Call, name: &str) -> Option<Arc<Tool>> {
+    let at = inner.mounts.iter().position(|mount| mount.name_inside(name).is_some())?;
+    inner.mounts.get(at)?.state.tools.find(inner, at, call, name).await
+}
+
 /// The work of mounted services before a subscription to these resources is acknowledged.
 pub(crate) fn subscribing(mounts: &[Mount], uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {
     let work = mounts.iter().filter_map(|mount| {
@@ -192,6 +208,9 @@ impl Relay for Outward {
             Change::Updated(uri) => Some(Change::Updated(self.mount.uri_outside(uri))),
             Change::Extension(event) => Some(tasks::event(&self.mount, event).into()),
             list => {
+                if let Change::Tools = list {
+                    self.mount.state.tools.invalidate();
+                }
                 (self.refresh)();
                 Some(list.clone())
             }

@@ -1,15 +1,20 @@
 //! Limits of calls and results.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Caller, Error, ErrorKind};
+use couplet_core::{BoxFuture, Call, Caller, Error, ErrorKind, Limits, Transport};
+use couplet_http::server::{HttpRequest, HttpTransport, TrustedProxies};
 use couplet_middleware::{Buckets, ConcurrencyLimit, RateLimit, ResponseLimit, Spill, Taken};
 use couplet_server::{Json, Server, ServerHandle, tool};
 use couplet_types::ContentBlock;
 use serde_json::json;
-use tokio::sync::Notify;
+use tokio::{net::TcpListener, sync::Notify};
 
-use crate::kit::{Count, as_caller, call, client, in_each_revision, links};
+use crate::{
+    kit::{Count, as_caller, call, client, in_each_revision, links},
+    log::Log,
+    visible_http::post,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -60,6 +65,120 @@ fn callers_have_buckets_of_their_own() {
     });
 }
 
+#[test]
+fn calls_can_have_a_key_of_their_own() {
+    in_each_revision(async |version| {
+        let by = |call: &Call| {
+            let arguments: serde_json::Value = call.arguments().parse().ok()?;
+            arguments["tenant"].as_str().map(str::to_owned)
+        };
+        let limit = RateLimit::in_memory(1, SECOND).tools_only().by(by);
+        let echo = |name| tool(name, || "done").input_schema(json!({ "type": "object" }));
+        let server = || Server::new("s", "1").tool(echo("a")).tool(echo("b"));
+        let as_x = as_caller(Caller::new("x"));
+        let caller = client(server().middleware(as_x).middleware(limit.clone()), version).await;
+        let client = client(server().middleware(limit), version).await;
+        let long = "x".repeat(100_000);
+        for tenant in
+            [json!({ "tenant": "x" }), json!({ "tenant": "principal x" }), json!({ "tenant": long }), json!({})]
+        {
+            assert!(!call(&client, "a", tenant.clone()).await.1, "{tenant}");
+            assert!(call(&client, "b", tenant.clone()).await.1, "{tenant}");
+        }
+        // No key is one of a caller.
+        assert!(!call(&caller, "a", json!({})).await.1);
+        assert!(call(&caller, "a", json!({})).await.1);
+    });
+}
+
+/// Calls a tool without a principal and a session, through a proxy that names the client; returns whether it was refused.
+async fn is_refused(host: &str, address: &str) -> bool {
+    let params = json!({ "name": "a", "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    } });
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let more = format!(
+        "x-forwarded-for: {address}\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: a\r\n"
+    );
+    let body = post(host, "", &more, &message).await.body;
+    assert!(body["result"].is_object(), "{body}");
+    body["result"]["isError"] == json!(true)
+}
+
+#[tokio::test]
+async fn anonymous_callers_have_buckets_by_address() {
+    let address = |call: &Call| Some(call.request::<HttpRequest>()?.client_ip()?.to_string());
+    let day = Duration::from_secs(24 * 60 * 60);
+    for (limit, expected) in [
+        (RateLimit::in_memory(1, day), [false, true, true]),
+        (RateLimit::in_memory(1, day).by(address), [false, true, false]),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let trusted = TrustedProxies::new(["127.0.0.0/8".parse().unwrap()]);
+        let service = Arc::new(two_tools().middleware(limit).build());
+        // It ends with the runtime of the test.
+        tokio::spawn(HttpTransport::from_listener(listener).trust_proxy(trusted).serve(service, Limits::default()));
+        for (address, expected) in ["203.0.113.1", "203.0.113.1", "203.0.113.2"].into_iter().zip(expected) {
+            assert_eq!(is_refused(&host, address).await, expected, "{address}");
+        }
+    }
+}
+
+/// A store that does not answer.
+struct Silent;
+
+impl Buckets for Silent {
+    fn take<'a>(&'a self, _: &'a str, _: u32) -> BoxFuture<'a, Result<Taken, Error>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[test]
+fn a_store_that_does_not_answer_allows_or_refuses() {
+    in_each_revision(async |version| {
+        let open = client(two_tools().middleware(RateLimit::new(Silent).tools_only()), version).await;
+        assert!(!call(&open, "a", json!({})).await.1);
+        let closed = client(two_tools().middleware(RateLimit::new(Silent).tools_only().fail_closed()), version).await;
+        let (text, failed) = call(&closed, "a", json!({})).await;
+        assert!(failed && text.starts_with("the rate limit cannot be checked"), "{text}");
+    });
+}
+
+/// A store that fails for some calls, and answers again.
+struct Fails(Count, ErrorKind);
+
+impl Buckets for Fails {
+    fn take<'a>(&'a self, _: &'a str, _: u32) -> BoxFuture<'a, Result<Taken, Error>> {
+        let result = match self.0.add() {
+            1..=5 | 8..=10 => Err(Error::new(self.1, "gone")),
+            _ => Ok(Taken::Allowed),
+        };
+        Box::pin(std::future::ready(result))
+    }
+}
+
+#[test]
+fn an_outage_is_logged_when_it_begins_and_when_it_ends() {
+    for kind in [ErrorKind::Transport, ErrorKind::Config] {
+        in_each_revision(async |version| {
+            let (log, _guard) = Log::start();
+            let limit = RateLimit::new(Fails(Count::default(), kind)).tools_only();
+            let client = client(two_tools().middleware(limit), version).await;
+            for _ in 0..12 {
+                assert!(!call(&client, "a", json!({})).await.1);
+            }
+            let lines = log.lines("the store of rate limits");
+            let (away, back) = ("cannot be used: calls are not limited", "can be used again");
+            for (line, expected) in lines.iter().zip([away, back, away, back]) {
+                assert!(line.contains(expected), "{lines:?}");
+            }
+            assert_eq!(lines.len(), 4, "{lines:?}");
+        });
+    }
+}
+
 /// A store that cannot be used.
 struct Gone;
 
@@ -82,7 +201,7 @@ fn a_store_that_is_gone_allows_or_refuses() {
 #[test]
 fn calls_wait_for_their_turn_and_the_queue_is_bounded() {
     in_each_revision(async |version| {
-        let go = std::sync::Arc::new(Notify::new());
+        let go = Arc::new(Notify::new());
         let waits = go.clone();
         let slow = tool("slow", move || {
             let go = waits.clone();

@@ -9,9 +9,12 @@ mod cases;
 mod client;
 mod kit;
 mod limits;
+mod log;
+mod mounted;
 mod reads;
 #[cfg(feature = "client")]
 mod transports;
 mod visible;
 mod visible_http;
 mod visible_random;
+mod visible_reads;

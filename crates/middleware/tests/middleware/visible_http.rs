@@ -64,14 +64,14 @@ enum Era {
     Stateless,
 }
 
-struct Caught {
+pub(crate) struct Caught {
     status: u16,
-    body: Value,
+    pub(crate) body: Value,
     session: Option<String>,
 }
 
 /// Posts one message, and reads the whole response.
-async fn post(host: &str, caller: &str, more: &str, body: &Value) -> Caught {
+pub(crate) async fn post(host: &str, caller: &str, more: &str, body: &Value) -> Caught {
     let mut stream = TcpStream::connect(host).await.unwrap();
     let body = body.to_string();
     let head = format!(

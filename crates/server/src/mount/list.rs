@@ -28,6 +28,9 @@ pub(super) enum Listed {
 }
 
 impl Listed {
+    /// The tools.
+    pub(super) const TOOLS: Self = Self::Core(List::Tools);
+
     fn member(self) -> &'static str {
         match self {
             Self::Core(list) => list.member(),
@@ -118,12 +121,32 @@ async fn collect(inner: &Arc<Inner>, listed: Listed, call: &Call) -> Result<Resu
     Ok(if is_private { done.private() } else { done })
 }
 
+/// All pages of a mounted server's list, with the names outside.
+///
+/// # Errors
+/// If a page cannot be read.
+pub(super) async fn all(inner: &Arc<Inner>, at: usize, call: &Call, listed: Listed) -> Result<Page, RpcError> {
+    let mut all = Page::default();
+    let Some(mount) = inner.mounts.get(at).filter(|mount| listed.is_served(mount)) else { return Ok(all) };
+    let mut place = Place { source: at + 1, cursor: None };
+    for _ in 0..PAGES {
+        let mut page = place.mounted(mount, call, listed).await?;
+        all.entries.append(&mut page.entries);
+        all.is_private |= page.is_private;
+        match page.next {
+            Some(cursor) => place.cursor = Some(cursor),
+            None => break,
+        }
+    }
+    Ok(all)
+}
+
 /// A part of a list.
 #[derive(Default)]
-struct Page {
-    entries: Vec<Object>,
+pub(super) struct Page {
+    pub(super) entries: Vec<Object>,
     next: Option<String>,
-    is_private: bool,
+    pub(super) is_private: bool,
 }
 
 impl Page {
@@ -163,20 +186,14 @@ impl Place {
 
     /// The entries from here on, with their outside names, and the next cursor.
     async fn page(&self, inner: &Arc<Inner>, call: &Call, listed: Listed) -> Result<Page, RpcError> {
-        let call = self.call(call)?;
         let Some(at) = self.source.checked_sub(1) else {
-            return Page::of(&listed.own(inner, call).await?, listed);
+            return Page::of(&listed.own(inner, self.call(call)?).await?, listed);
         };
         let mount = inner.mounts.get(at).ok_or_else(|| RpcError::invalid_params("`cursor` is not one of this list"))?;
         if !listed.is_served(mount) {
             return Ok(Page::default());
         }
-        let page = match mount.service.call(call).await {
-            Reply::Complete(done) => Page::of(&done, listed),
-            Reply::Error(error) => Err(error),
-            _ => Err(unreadable()),
-        };
-        let mut page = match page {
+        let page = match self.mounted(mount, call, listed).await {
             // A failing server does not hide the others.
             Err(error) if self.cursor.is_none() => {
                 tracing::warn!(?mount, %error, "a mounted server is left out of a list");
@@ -186,6 +203,16 @@ impl Place {
             page => page?,
         };
         mount.set_failure(None);
+        Ok(page)
+    }
+
+    /// The entries of a mounted server from here on.
+    async fn mounted(&self, mount: &Mount, call: &Call, listed: Listed) -> Result<Page, RpcError> {
+        let mut page = match mount.service.call(self.call(call)?).await {
+            Reply::Complete(done) => Page::of(&done, listed)?,
+            Reply::Error(error) => return Err(error),
+            _ => return Err(unreadable()),
+        };
         page.entries.iter_mut().for_each(|entry| listed.rename(mount, entry));
         Ok(page)
     }
