@@ -24,7 +24,7 @@ use crate::{
     extensions::Raw,
     pool::{Lease, Pool},
     result,
-    session::{Owner, can_be_asked},
+    session::{Expects, Needs, Owner},
     tasks::{self, Mode},
     upstream::{Lends, Upstream},
 };
@@ -295,9 +295,9 @@ impl Passing<'_> {
         let lead = self.pool.lead()?;
         let (upstream, lease) = match (lead.has_sessions(), self.may_be_asked()) {
             (false, _) => (lead, None),
-            (true, false) => (Box::pin(self.pool.shared(&self.owner())).await?, None),
+            (true, false) => (Box::pin(self.pool.shared(&self.needs())).await?, None),
             (true, true) => {
-                let lease = Box::pin(self.pool.lease(&self.owner(), can_be_asked(self.call))).await?;
+                let lease = Box::pin(self.pool.lease(&self.needs())).await?;
                 (lease.upstream.clone(), Some(lease))
             }
         };
@@ -320,7 +320,10 @@ impl Passing<'_> {
                 Received::Notification(method, params) => {
                     Box::pin(self.notify(open.upstream.client.revision(), &method, &params)).await;
                 }
-                Received::Answer(answer) => return Ok((open, answer)),
+                Received::Answer(answer) => {
+                    open.lease.iter().filter(|_| open.asked == 0).for_each(Lease::was_quiet);
+                    return Ok((open, answer));
+                }
                 Received::Question(question) => {
                     open.lease.iter().for_each(Lease::claim);
                     open.asked += 1;
@@ -354,8 +357,12 @@ impl Passing<'_> {
         }
     }
 
-    pub(crate) fn owner(&self) -> Owner {
-        Owner::of(self.call, self.hooks, self.pool.options.isolation)
+    pub(crate) fn needs(&self) -> Needs {
+        let owner = Owner::of(self.call, self.hooks, self.pool.options.isolation);
+        let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
+        // In a session, all requests are for the same client.
+        let expects = owner.session().map_or_else(|| Expects::of(self.call), |_| Expects::Nothing);
+        Needs { owner, principal, expects }
     }
 
     /// The input requests of the server, as they are but for the hooks.

@@ -123,7 +123,7 @@ async fn attack_10_a_call_that_asks_runs_once() {
     }
 }
 
-/// Callers that left their forms open give way when all connections are in use.
+/// Callers that left their forms open give way after a while when all connections are in use.
 #[tokio::test(start_paused = true)]
 async fn attack_10_abandoned_forms_give_way() {
     let far = Far::new(SESSIONS);
