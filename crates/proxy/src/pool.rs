@@ -239,8 +239,9 @@ impl Pool {
     }
 
     fn take(self: &Arc<Self>, needs: &Needs, began: Instant) -> Take {
-        let (owner, demand) = (&needs.owner, self.demand(needs));
+        let owner = &needs.owner;
         let mut state = self.lock();
+        let demand = self.demand(needs);
         if state.slots.is_empty() && state.opening.is_empty() {
             return Take::Down(state.down());
         }
@@ -495,9 +496,12 @@ impl Lease {
         self.trial.iter().for_each(|name| self.pool.quiet.add(name));
     }
 
-    /// Starts no other call on the connection: the server has sent a request.
+    /// Starts no other call on the connection: the server has sent a request. Trials do not wait for it any longer.
     pub(crate) fn claim(&self) {
         self.pool.hold(self.slot);
+        if self.trial.is_some() {
+            self.pool.freed.notify_waiters();
+        }
     }
 }
 
