@@ -176,7 +176,10 @@ impl Asking {
             {
                 let mut state = self.lock();
                 if state.is_muted() {
-                    return Err(unknown());
+                    return Err(RpcError::internal(
+                        "a call on this connection was cancelled, and the request cannot be assigned, because it may \
+                         belong to that call; retry later",
+                    ));
                 }
                 match (&*state.calls, &state.session) {
                     ([], Some(session)) => return Ok(Addressee::Session(session.clone())),

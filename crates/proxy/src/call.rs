@@ -5,6 +5,7 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::Poll,
+    time::Duration,
 };
 
 use couplet_client::{Client, Outcome};
@@ -16,6 +17,7 @@ use couplet_types::{
     ElicitationCompleteParams, InputRequest, LogParams, NotificationMethod, ProgressParams, RawJson, RequestMethod,
     RpcError, TASKS_EXTENSION, from_json,
 };
+use tokio::time::timeout;
 
 use crate::{
     Hooks,
@@ -24,13 +26,19 @@ use crate::{
     extensions::Raw,
     pool::{Lease, Pool},
     result,
-    session::{Owner, can_be_asked},
+    session::{Expects, Needs, Owner},
     tasks::{self, Mode},
     upstream::{Lends, Upstream},
 };
 
 /// The maximum number of rounds of a call.
 const ROUNDS: usize = 10;
+
+/// The maximum number of requests of a server with sessions in one round.
+const TOGETHER: usize = 16;
+
+/// The time after a request of a server with sessions in which another one belongs to the same round.
+const GATHER: Duration = Duration::from_millis(20);
 
 /// Whether input requests are forwarded as they are: both sides are stateless.
 pub(crate) fn is_passed_on(client: &Client, call: &Call) -> bool {
@@ -53,8 +61,8 @@ pub(crate) struct Open {
     exchange: Exchange,
     listening: Option<Listening>,
     upstream: Arc<Upstream>,
-    /// The open request of the server, until it is answered.
-    question: Option<Question>,
+    /// The open requests of the server and their keys, until all are answered.
+    questions: Vec<(String, Question)>,
     /// The number of requests so far, which names each of them.
     asked: usize,
     lease: Option<Lease>,
@@ -70,18 +78,19 @@ enum Received {
 
 impl Open {
     fn new(upstream: Arc<Upstream>, lease: Option<Lease>, exchange: Exchange, listening: Option<Listening>) -> Self {
-        Self { exchange, listening, upstream, question: None, asked: 0, lease }
+        Self { exchange, listening, upstream, questions: Vec::new(), asked: 0, lease }
     }
 
-    /// Answers the open request, unless the server has cancelled it.
-    async fn settle(mut self, asked: impl Future<Output = Result<JsonText, RpcError>>) -> Self {
-        if let Some(Question { mut answer, .. }) = self.question.take() {
-            tokio::select! {
-                biased;
-                said = asked => drop(answer.send(said)),
-                () = answer.closed() => {}
-            }
-        }
+    /// Adds a request of the server.
+    fn add(&mut self, question: Question) {
+        self.lease.iter().for_each(Lease::claim);
+        self.asked += 1;
+        self.questions.push((self.asked.to_string(), question));
+    }
+
+    /// Answers the open requests.
+    fn settle(mut self, said: Vec<Result<JsonText, RpcError>>) -> Self {
+        self.questions.drain(..).zip(said).for_each(|((_, question), said)| drop(question.answer.send(said)));
         self
     }
 
@@ -295,9 +304,9 @@ impl Passing<'_> {
         let lead = self.pool.lead()?;
         let (upstream, lease) = match (lead.has_sessions(), self.may_be_asked()) {
             (false, _) => (lead, None),
-            (true, false) => (Box::pin(self.pool.shared(&self.owner())).await?, None),
+            (true, false) => (Box::pin(self.pool.shared(&self.needs())).await?, None),
             (true, true) => {
-                let lease = Box::pin(self.pool.lease(&self.owner(), can_be_asked(self.call))).await?;
+                let lease = Box::pin(self.pool.lease(&self.needs())).await?;
                 (lease.upstream.clone(), Some(lease))
             }
         };
@@ -312,7 +321,7 @@ impl Passing<'_> {
     async fn follow(&self, mut open: Open, ticket: Option<&str>) -> Result<(Open, JsonText), Error> {
         let mut deadline = Deadline::new(self.pool.options.calls);
         loop {
-            if open.question.is_some() {
+            if !open.questions.is_empty() {
                 open = Box::pin(self.answer(open, ticket)).await?;
             }
             match deadline.wait(&self.call.method, open.next()).await? {
@@ -320,42 +329,89 @@ impl Passing<'_> {
                 Received::Notification(method, params) => {
                     Box::pin(self.notify(open.upstream.client.revision(), &method, &params)).await;
                 }
-                Received::Answer(answer) => return Ok((open, answer)),
+                Received::Answer(answer) => {
+                    open.lease.iter().filter(|_| open.asked == 0).for_each(Lease::was_quiet);
+                    return Ok((open, answer));
+                }
                 Received::Question(question) => {
-                    open.lease.iter().for_each(Lease::claim);
-                    open.asked += 1;
-                    open.question = Some(question);
+                    open.add(question);
+                    if ticket.is_some() {
+                        Box::pin(self.gather(&mut open)).await;
+                    }
                 }
             }
         }
     }
 
-    /// Lets the caller answer. If it does so in another request, this one ends here, and the call waits.
-    async fn answer(&self, open: Open, ticket: Option<&str>) -> Result<Open, Error> {
-        let Some(request) = open.question.as_ref().map(|question| question.request.clone()) else { return Ok(open) };
-        let key = open.asked.to_string();
-        let mut asked = pin!(self.ask(&key, &request));
-        let Some(ticket) = ticket else { return Ok(open.settle(asked).await) };
-        // An answer that has arrived with this request is not waited for: a call that waits may be evicted.
-        if let Poll::Ready(said) = poll_once(asked.as_mut()).await {
-            return Ok(open.settle(async { said }).await);
-        }
-        let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
-        match self.pool.parked.put(ticket, principal, open) {
-            // The call is abandoned, and runs again with the answer.
-            Err(open) => Ok(open.settle(asked).await),
-            Ok(()) => {
-                let said = asked.await;
-                let given_up =
-                    || Error::new(ErrorKind::Closed, "the call was evicted while it waited for an answer; retry it");
-                let open = self.parked(Some(ticket)).ok_or_else(given_up)?;
-                Ok(open.settle(async { said }).await)
+    /// Adds the requests that the server sends together with the last one: a round can have several.
+    async fn gather(&self, open: &mut Open) {
+        while open.questions.len() < TOGETHER
+            && let Some(listening) = &mut open.listening
+            && let Ok(aside) = timeout(GATHER, listening.asides.recv()).await
+        {
+            match aside {
+                Aside::Log(line) => self.log(line).await,
+                Aside::Question(question) => open.add(question),
             }
         }
     }
 
-    pub(crate) fn owner(&self) -> Owner {
-        Owner::of(self.call, self.hooks, self.pool.options.isolation)
+    /// Lets the caller answer. If it does so in another request, this one ends here, and the call waits.
+    async fn answer(&self, mut open: Open, ticket: Option<&str>) -> Result<Open, Error> {
+        let Some(ticket) = ticket else {
+            for (key, Question { request, mut answer }) in std::mem::take(&mut open.questions) {
+                tokio::select! {
+                    biased;
+                    said = self.ask(&key, &request) => drop(answer.send(said)),
+                    // The server has cancelled it.
+                    () = answer.closed() => {}
+                }
+            }
+            return Ok(open);
+        };
+        let requests = open.questions.iter().map(|(key, question)| (key.clone(), question.request.clone()));
+        let requests: Vec<_> = requests.collect();
+        let mut asked = pin!(self.ask_all(&requests));
+        // An answer that has arrived with this request is not waited for: a call that waits may be evicted.
+        if let Poll::Ready(said) = poll_once(asked.as_mut()).await {
+            return Ok(open.settle(said));
+        }
+        let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
+        match self.pool.parked.put(ticket, principal, open) {
+            // The call is abandoned, and runs again with the answer.
+            Err(open) => Ok(open.settle(asked.await)),
+            Ok(()) => {
+                let said = asked.await;
+                let given_up =
+                    || Error::new(ErrorKind::Closed, "the call was evicted while it waited for an answer; retry it");
+                Ok(self.parked(Some(ticket)).ok_or_else(given_up)?.settle(said))
+            }
+        }
+    }
+
+    /// Asks the caller all requests in one round. Those that are answered before others are asked again in the next round,
+    /// which has their answers.
+    async fn ask_all(&self, requests: &[(String, InputRequest)]) -> Vec<Result<JsonText, RpcError>> {
+        let asked = requests.iter().map(|(key, request)| (Box::pin(self.ask(key, request)), None));
+        let mut asked: Vec<_> = asked.collect();
+        poll_fn(|cx| {
+            for (asked, said) in asked.iter_mut().filter(|(_, said)| said.is_none()) {
+                if let Poll::Ready(done) = asked.as_mut().poll(cx) {
+                    *said = Some(done);
+                }
+            }
+            if asked.iter().all(|(_, said)| said.is_some()) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        asked.into_iter().filter_map(|(_, said)| said).collect()
+    }
+
+    pub(crate) fn needs(&self) -> Needs {
+        let owner = Owner::of(self.call, self.hooks, self.pool.options.isolation);
+        let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
+        // In a session, all requests are for the same client.
+        let expects = owner.session().map_or_else(|| Expects::of(self.call), |_| Expects::Nothing);
+        Needs { owner, principal, expects }
     }
 
     /// The input requests of the server, as they are but for the hooks.

@@ -25,6 +25,7 @@ mod hooks;
 mod parked;
 mod pool;
 mod proxy;
+mod quiet;
 mod result;
 mod session;
 mod subscribed;

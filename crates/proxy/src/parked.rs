@@ -2,18 +2,19 @@
 //!
 //! A stateless caller answers an input request by retrying its own request. So that the server does not run the call
 //! twice, the first run stays open in between, under a ticket that travels in the sealed request state. Number and
-//! duration of waiting calls are limited; a call beyond the limit runs again from the start.
+//! duration of waiting calls are limited; a call beyond the limit runs again from the start. So does one that gives way
+//! because its connection is needed: after a while, or at once if its principal has more waiting calls than others.
 //!
 //! A ticket begins with the name of its proxy: the call waits at the connection of that one, and at no replica.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, Weak},
     time::Duration,
 };
 
 use couplet_core::sync::lock;
-use tokio::task::AbortHandle;
+use tokio::{task::AbortHandle, time::Instant};
 
 use crate::{call::Open, random};
 
@@ -29,6 +30,7 @@ struct Entry {
     ticket: String,
     principal: Option<Arc<str>>,
     open: Open,
+    since: Instant,
     expiry: Option<AbortHandle>,
 }
 
@@ -59,7 +61,8 @@ impl Parked {
             return Err(Box::new(open));
         }
         let expiry = self.expire_later(ticket.to_owned());
-        calls.push_back(Entry { ticket: ticket.to_owned(), principal, open, expiry: Some(expiry) });
+        let since = Instant::now();
+        calls.push_back(Entry { ticket: ticket.to_owned(), principal, open, since, expiry: Some(expiry) });
         Ok(())
     }
 
@@ -70,17 +73,39 @@ impl Parked {
         Some(entry.open)
     }
 
-    /// Evicts the call that has waited longest.
-    pub(crate) fn give_way(&self) -> Option<Open> {
-        let mut entry = take(&self.calls, |_| true)?;
+    /// Evicts a call so that one of this principal can run: the first of the principal with most of them, if it has at
+    /// least two more; otherwise that which has waited longest, if it has waited for the time of grace.
+    ///
+    /// # Errors
+    /// Returns the time after which a call may have waited that long.
+    pub(crate) fn give_way(&self, principal: Option<&str>, grace: Duration) -> Result<Open, Duration> {
+        let mut calls = lock(&self.calls);
+        let mut counts = BTreeMap::<_, usize>::new();
+        calls.iter().for_each(|entry| *counts.entry(entry.principal.as_deref()).or_default() += 1);
+        let own = counts.get(&principal).copied().unwrap_or_default();
+        let greedy = counts.iter().max_by_key(|(_, count)| **count).filter(|(_, count)| **count > own + 1);
+        let at = match greedy {
+            Some((greedy, _)) => calls.iter().position(|entry| entry.principal.as_deref() == *greedy),
+            None => calls.front().filter(|entry| entry.since.elapsed() >= grace).map(|_| 0),
+        };
+        let evicted = at.and_then(|at| calls.remove(at));
+        let left = || grace.saturating_sub(calls.front().map_or(Duration::ZERO, |entry| entry.since.elapsed()));
+        let mut entry = evicted.ok_or_else(left)?;
+        drop(calls);
         tracing::debug!("evicted a call that waits for its caller's answer: its connection is needed");
         entry.expiry.take().inspect(AbortHandle::abort);
-        Some(entry.open)
+        Ok(entry.open)
     }
 
     /// Evicts all calls.
     pub(crate) fn clear(&self) {
-        while self.give_way().is_some() {}
+        while let Some(entry) = take(&self.calls, |_| true) {
+            entry.expiry.inspect(AbortHandle::abort);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.calls).len()
     }
 
     fn expire_later(&self, ticket: String) -> AbortHandle {

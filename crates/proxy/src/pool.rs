@@ -2,7 +2,8 @@
 //!
 //! A stateless server needs one connection. A server with sessions gets a connection for each downstream session, up to
 //! a limit; stateless callers share one until the server sends its first elicitation or sampling request, and from then
-//! on each of their calls that may receive one has a connection for itself.
+//! on each of their calls that may receive one has a connection for itself. Until then, calls that may be the first to
+//! receive one do not share a connection with each other.
 
 use std::{
     sync::{
@@ -25,7 +26,8 @@ use tokio::{
 use crate::{
     builder::Options,
     parked::Parked,
-    session::Owner,
+    quiet::Quiet,
+    session::{Expects, Needs, Owner},
     subscribed::Subscribed,
     tasks::{Tasks, notify::status_changed},
     upstream::{Dialer, Upstream},
@@ -38,6 +40,7 @@ pub(crate) struct Pool {
     hub: Hub,
     pub(crate) options: Options,
     asks: Arc<AtomicBool>,
+    quiet: Quiet,
     pub(crate) parked: Parked,
     pub(crate) subscribed: Subscribed,
     pub(crate) tasks: Arc<Tasks>,
@@ -64,6 +67,8 @@ struct Slot {
     owner: Owner,
     running: usize,
     exclusive: bool,
+    /// Whether one of the calls is a [trial](Demand::Trial).
+    tries: bool,
     /// Whether a new connection is about to replace it.
     leaving: bool,
     used: Instant,
@@ -74,19 +79,34 @@ enum Take {
     Leased(Lease),
     /// Open a connection, and retire the slot that it replaces.
     Dial(Opening, Option<u64>),
-    Wait,
+    /// Wait until a connection is free, or for this time.
+    Wait(Duration),
     Down(Error),
+}
+
+/// The calls that may run on the connection of a call at the same time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Demand {
+    /// All.
+    Shared,
+    /// All but other trials: it may be the first call that the server sends a request about.
+    Trial,
+    /// None, so that requests of the server can be assigned to it.
+    Exclusive,
 }
 
 impl Pool {
     /// How long no further connection is tried after the target refused one.
     const ALONE: Duration = Duration::from_secs(30);
 
+    /// How long a trial waits for the end of another one before it opens a further connection.
+    const TRIAL: Duration = Duration::from_secs(1);
+
     pub(crate) fn new(client: ClientBuilder, target: Box<dyn Connect>, hub: Hub, options: Options) -> Arc<Self> {
         let asks = Arc::new(AtomicBool::new(false));
         let tasks = Arc::<Tasks>::default();
         let dialer = Dialer::new(client, target, asks.clone(), tasks.clone(), options.answer);
-        let parked = Parked::new(options.connections.saturating_sub(1).max(1), options.answer);
+        let parked = Parked::new(options.connections, options.answer);
         Arc::new(Self {
             dialer,
             state: Mutex::default(),
@@ -94,6 +114,7 @@ impl Pool {
             hub,
             options,
             asks,
+            quiet: Quiet::default(),
             parked,
             subscribed: Subscribed::new(),
             tasks,
@@ -116,17 +137,17 @@ impl Pool {
     }
 
     /// A connection of the caller for a request without input requests. It does not wait for the caller's other calls.
-    pub(crate) async fn shared(self: &Arc<Self>, owner: &Owner) -> Result<Arc<Upstream>, Error> {
+    pub(crate) async fn shared(self: &Arc<Self>, needs: &Needs) -> Result<Arc<Upstream>, Error> {
         let own = {
             let state = self.lock();
             // If only one connection is possible, all callers share it.
             let alone = state.alone.is_some_and(|until| until > Instant::now());
-            let own = state.slots.iter().find(|slot| alone || slot.owner.is(owner));
+            let own = state.slots.iter().find(|slot| alone || slot.owner.is(&needs.owner));
             own.map(|slot| slot.upstream.clone())
         };
         match own {
             Some(upstream) => Ok(upstream),
-            None => self.lease(owner, false).await.map(|lease| lease.upstream.clone()),
+            None => self.lease(needs).await.map(|lease| lease.upstream.clone()),
         }
     }
 
@@ -142,40 +163,47 @@ impl Pool {
     }
 
     /// A connection for a call that may receive input requests.
-    pub(crate) async fn lease(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Result<Lease, Error> {
+    pub(crate) async fn lease(self: &Arc<Self>, needs: &Needs) -> Result<Lease, Error> {
         // A connection that is being opened has the time that connecting has, whatever the queue has.
         let most = self.options.wait.saturating_add(self.options.connect);
-        let leased = timeout(most, self.lease_in_turn(owner, can_be_asked)).await;
+        let leased = timeout(most, self.lease_in_turn(needs)).await;
         leased.unwrap_or_else(|_| Err(self.waited()))
     }
 
     /// The error of a call that has waited for a connection for too long.
     fn waited(&self) -> Error {
         let (most, opening) = (self.options.connections, self.lock().opening.len());
-        let what = match opening {
-            0 => format!("all {most} connections to the server are in use; retry later"),
+        let what = match (opening, self.parked.len()) {
+            (0, 0) => format!("all {most} connections to the server are in use; retry later"),
+            (0, open) => format!(
+                "all {most} connections to the server are in use, {open} of them by calls that wait for the answer of \
+                 their caller; retry later"
+            ),
             _ => format!("a further connection was not open within {:?}; retry later", self.options.connect),
         };
         Error::unsent(ErrorKind::Timeout, what)
     }
 
-    async fn lease_in_turn(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Result<Lease, Error> {
-        let mut left = self.options.wait;
+    async fn lease_in_turn(self: &Arc<Self>, needs: &Needs) -> Result<Lease, Error> {
+        let (began, mut left) = (Instant::now(), self.options.wait);
         loop {
             let freed = self.freed.notified();
-            match self.take(owner, can_be_asked) {
+            match self.take(needs, began) {
                 Take::Leased(lease) => return Ok(lease),
                 Take::Down(error) => return Err(error),
-                Take::Wait if self.is_opening() => freed.await,
-                Take::Wait => {
-                    let began = Instant::now();
-                    timeout(left, freed).await.map_err(|_| self.waited())?;
-                    left = left.saturating_sub(began.elapsed());
+                Take::Wait(most) if self.is_opening() => drop(timeout(most, freed).await),
+                Take::Wait(most) => {
+                    let since = Instant::now();
+                    let freed = timeout(most.min(left), freed).await;
+                    left = left.saturating_sub(since.elapsed());
+                    if freed.is_err() && left.is_zero() {
+                        return Err(self.waited());
+                    }
                 }
                 Take::Dial(opening, replaced) => {
                     let (done, opened) = oneshot::channel();
                     // It goes on when the caller gives up, so that the next one finds the connection.
-                    let opening = self.clone().open(opening, replaced, owner.clone(), can_be_asked);
+                    let opening = self.clone().open(opening, replaced, needs.clone());
                     tokio::spawn(async move { opening.await.map(|lease| done.send(lease)) });
                     if let Ok(lease) = opened.await {
                         return Ok(lease);
@@ -190,18 +218,12 @@ impl Pool {
     }
 
     /// Opens a further connection for an owner; `None` if that fails.
-    async fn open(
-        self: Arc<Self>,
-        opening: Opening,
-        replaced: Option<u64>,
-        owner: Owner,
-        can_be_asked: bool,
-    ) -> Option<Lease> {
+    async fn open(self: Arc<Self>, opening: Opening, replaced: Option<u64>, needs: Needs) -> Option<Lease> {
         let late = |_| Err(Error::new(ErrorKind::Timeout, "it did not answer in time"));
         let lease = match timeout(self.options.connect, self.dialer.dial()).await.unwrap_or_else(late) {
             Ok(upstream) => {
-                let exclusive = self.is_exclusive(&owner, can_be_asked);
-                let lease = self.add(&upstream, &owner, |slot| slot.lease(&self, exclusive))?;
+                let demand = self.demand(&needs);
+                let lease = self.add(&upstream, &needs.owner, |slot| slot.lease(&self, &needs, demand))?;
                 replaced.into_iter().for_each(|id| self.remove(id));
                 self.close_muted();
                 Some(lease)
@@ -216,22 +238,28 @@ impl Pool {
         lease
     }
 
-    fn take(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Take {
-        let exclusive = self.is_exclusive(owner, can_be_asked);
+    fn take(self: &Arc<Self>, needs: &Needs, began: Instant) -> Take {
+        let owner = &needs.owner;
         let mut state = self.lock();
+        let demand = self.demand(needs);
         if state.slots.is_empty() && state.opening.is_empty() {
             return Take::Down(state.down());
         }
-        let own = state.slots.iter_mut().find(|slot| slot.owner.is(owner) && slot.is_open(exclusive));
+        let own = state.slots.iter_mut().find(|slot| slot.owner.is(owner) && slot.is_open(demand));
         if let Some(slot) = own {
-            return Take::Leased(slot.lease(self, exclusive));
+            return Take::Leased(slot.lease(self, needs, demand));
         }
         if let Some(slot) = state.slots.iter_mut().find(|slot| matches!(slot.owner, Owner::Free) && !slot.leaving) {
             slot.belong_to(owner);
-            return Take::Leased(slot.lease(self, exclusive));
+            return Take::Leased(slot.lease(self, needs, demand));
         }
-        if !exclusive && state.opening.iter().any(|(_, other)| other.is(owner)) {
-            return Take::Wait;
+        let grace = self.options.wait / 2;
+        if demand != Demand::Exclusive && state.opening.iter().any(|(_, other)| other.is(owner)) {
+            return Take::Wait(self.options.connect);
+        }
+        let trial = Self::TRIAL.saturating_sub(began.elapsed());
+        if demand == Demand::Trial && !trial.is_zero() && state.slots.iter().any(|slot| slot.tries_for(owner)) {
+            return Take::Wait(trial);
         }
         let may_dial = state.alone.is_none_or(|until| until <= Instant::now());
         let has_room = state.slots.len() + state.opening.len() < self.options.connections;
@@ -244,19 +272,33 @@ impl Pool {
             _ if may_dial && has_room => return Take::Dial(Opening::new(self, &mut state, owner, None), None),
             Some(slot) => {
                 slot.belong_to(owner);
-                return Take::Leased(slot.lease(self, exclusive));
+                return Take::Leased(slot.lease(self, needs, demand));
             }
             None => {}
         }
+        // Without a further connection, a call that would be quiet is not held up by another one.
+        let shared = state.slots.iter_mut().find(|slot| slot.owner.is(owner) && slot.is_open(Demand::Shared));
+        if let (Demand::Trial, Some(slot)) = (demand, shared) {
+            return Take::Leased(slot.lease(self, needs, Demand::Shared));
+        }
         drop(state);
         // The evicted call runs again later. Dropping it frees its connection.
-        drop(self.parked.give_way());
-        Take::Wait
+        match self.parked.give_way(needs.principal.as_deref(), grace) {
+            Ok(evicted) => {
+                drop(evicted);
+                Take::Wait(grace)
+            }
+            Err(left) => Take::Wait(left),
+        }
     }
 
-    /// Whether a call needs a connection for itself, so that requests of the server can be assigned to it.
-    fn is_exclusive(&self, owner: &Owner, can_be_asked: bool) -> bool {
-        can_be_asked && owner.session().is_none() && self.asks.load(Ordering::Acquire)
+    fn demand(&self, needs: &Needs) -> Demand {
+        match &needs.expects {
+            Expects::Nothing => Demand::Shared,
+            Expects::Requests(_) if self.asks.load(Ordering::Acquire) => Demand::Exclusive,
+            Expects::Requests(name) if self.quiet.has(name) => Demand::Shared,
+            Expects::Requests(_) => Demand::Trial,
+        }
     }
 
     /// Adds a connection, unless the pool was closed meanwhile: then the connection is closed with its last handle.
@@ -278,6 +320,7 @@ impl Pool {
             owner: Owner::Free,
             running: 0,
             exclusive: false,
+            tries: false,
             leaving: false,
             used: Instant::now(),
         };
@@ -398,14 +441,19 @@ impl State {
 
 impl Slot {
     /// Whether its owner may run another call on it.
-    fn is_open(&self, exclusive: bool) -> bool {
-        if self.leaving || self.exclusive {
-            return false;
-        }
-        if exclusive {
-            return self.running == 0 && !self.upstream.asking.is_muted();
-        }
-        self.owner.session().is_some() || !self.upstream.asking.is_holding()
+    fn is_open(&self, demand: Demand) -> bool {
+        let asking = &self.upstream.asking;
+        let fits = match demand {
+            Demand::Shared => self.owner.session().is_some() || !asking.is_holding(),
+            Demand::Trial => !self.tries && !asking.is_holding() && !asking.is_muted(),
+            Demand::Exclusive => self.running == 0 && !asking.is_muted(),
+        };
+        fits && !self.leaving && !self.exclusive
+    }
+
+    /// Whether another trial of this owner runs on it.
+    fn tries_for(&self, owner: &Owner) -> bool {
+        self.tries && self.owner.is(owner) && !self.leaving
     }
 
     fn belong_to(&mut self, owner: &Owner) {
@@ -421,10 +469,15 @@ impl Slot {
         self.owner = owner.clone();
     }
 
-    fn lease(&mut self, pool: &Arc<Pool>, exclusive: bool) -> Lease {
+    fn lease(&mut self, pool: &Arc<Pool>, needs: &Needs, demand: Demand) -> Lease {
         self.running += 1;
-        self.exclusive |= exclusive;
-        Lease { pool: pool.clone(), slot: self.id, upstream: self.upstream.clone() }
+        self.exclusive |= demand == Demand::Exclusive;
+        self.tries |= demand == Demand::Trial;
+        let trial = match &needs.expects {
+            Expects::Requests(name) if demand == Demand::Trial => Some(name.clone()),
+            _ => None,
+        };
+        Lease { pool: pool.clone(), slot: self.id, trial, upstream: self.upstream.clone() }
     }
 }
 
@@ -432,13 +485,23 @@ impl Slot {
 pub(crate) struct Lease {
     pool: Arc<Pool>,
     slot: u64,
+    /// The name of a call that is a [trial](Demand::Trial).
+    trial: Option<Arc<str>>,
     pub(crate) upstream: Arc<Upstream>,
 }
 
 impl Lease {
-    /// Starts no other call on the connection: the server has sent a request.
+    /// Notes that the call has ended without a request of the server.
+    pub(crate) fn was_quiet(&self) {
+        self.trial.iter().for_each(|name| self.pool.quiet.add(name));
+    }
+
+    /// Starts no other call on the connection: the server has sent a request. Trials do not wait for it any longer.
     pub(crate) fn claim(&self) {
         self.pool.hold(self.slot);
+        if self.trial.is_some() {
+            self.pool.freed.notify_waiters();
+        }
     }
 }
 
@@ -448,6 +511,7 @@ impl Drop for Lease {
         if let Some(slot) = state.slots.iter_mut().find(|slot| slot.id == self.slot) {
             slot.running -= 1;
             slot.exclusive &= slot.running > 0;
+            slot.tries &= self.trial.is_none();
             slot.used = Instant::now();
         }
         drop(state);

@@ -17,8 +17,9 @@ use crate::{Hooks, builder::ProxyBuilder, call, describe::About, pool::Pool};
 /// A stateless server gets one connection. At a server with sessions each downstream session gets a connection of its
 /// own, up to [a limit](ProxyBuilder::connections), so that per-session state of the server is never shared. Stateless
 /// callers share connections with callers of the same principal; once the server has sent its first elicitation or
-/// sampling request, each call that may receive one has a connection for itself while it runs. Calls beyond the limit
-/// wait. A target that can be connected to only once is shared by all callers, in turns. Resources are subscribed to on
+/// sampling request, each call that may receive one has a connection for itself while it runs. Until then, two calls of
+/// tools that have not been called yet do not share one. Calls beyond the limit wait, up to
+/// [a timeout](ProxyBuilder::wait_timeout). A target that can be connected to only once is shared by all callers, in turns. Resources are subscribed to on
 /// the first connection; a caller's subscription is acknowledged once the server has acknowledged it.
 ///
 /// A lost connection is re-established with exponential backoff; meanwhile calls fail at once with an error that says
@@ -29,7 +30,8 @@ use crate::{Hooks, builder::ProxyBuilder, call, describe::About, pool::Pool};
 /// A request of the server goes to the caller whose call it belongs to, never to another one. A stateless caller
 /// answers by retrying its request; the call at a server with sessions stays open in between and does not run twice. It
 /// does run again from the start if the call was evicted: after [a timeout](ProxyBuilder::answer_timeout), or because all
-/// connections were in use. A retry that reaches another replica fails with an error that says so, because the call still
+/// connections were in use and it had waited for half of the [wait timeout](ProxyBuilder::wait_timeout), or for any time
+/// if its principal has more such calls than the caller that needs a connection. A retry that reaches another replica fails with an error that says so, because the call still
 /// waits at the first one.
 ///
 /// # Extensions and tasks

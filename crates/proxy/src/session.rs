@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::{Ask, Call, Inputs, JsonText, Outbox, Peer, Revision, message::Params};
+use couplet_core::{Ask, Call, Inputs, JsonText, Method, Outbox, Peer, Revision, message::Params};
 use couplet_types::{
     Cancelled, InputRequest, LogMessage, Notification, Progress, ResourceUpdated, RootsListChanged, RpcError,
 };
 use tokio::time::timeout;
 
-use crate::{Hooks, extensions::Raw};
+use crate::{Hooks, extensions::Raw, quiet};
 
 /// The timeout of a request to the client of a session outside of its calls.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,9 +27,11 @@ pub(crate) enum Owner {
 /// The callers that share a connection to a server with sessions. A stateless server cannot tell callers apart by their
 /// connection.
 ///
-/// However it is set, a request of the server reaches only the caller whose call it belongs to. On a shared connection the
-/// first one is refused if several calls are running; from then on, each call that may receive one has a connection for
-/// itself while it runs.
+/// However it is set, a request of the server reaches only the caller whose call it belongs to. On a shared connection it
+/// waits until its call runs alone. A tool that has not been called yet may be the first to send one, so calls of two such
+/// tools do not share a connection. From the first request on, each call that may receive one has a connection for itself
+/// while it runs. A request is refused only if several calls wait for theirs although none of their tools has sent any
+/// before, or after a call on the same connection was cancelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
     /// Each downstream session has a connection of its own; stateless callers share one with their principal. The state
@@ -140,8 +142,28 @@ impl Session {
     }
 }
 
-/// Whether a caller supports any input request.
-pub(crate) fn can_be_asked(call: &Call) -> bool {
-    let can = &call.peer.capabilities;
-    can.elicitation.is_some() || can.sampling.is_some() || can.roots.is_some()
+/// A call, and its demands on a connection.
+#[derive(Clone)]
+pub(crate) struct Needs {
+    pub(crate) owner: Owner,
+    pub(crate) principal: Option<Arc<str>>,
+    pub(crate) expects: Expects,
+}
+
+/// The requests of the server that a call may receive.
+#[derive(Clone)]
+pub(crate) enum Expects {
+    /// None that its caller can answer.
+    Nothing,
+    /// Any. Calls with the same [name](quiet::name) are alike.
+    Requests(Arc<str>),
+}
+
+impl Expects {
+    pub(crate) fn of(call: &Call) -> Self {
+        let can = &call.peer.capabilities;
+        let can_answer = can.elicitation.is_some() || can.sampling.is_some() || can.roots.is_some();
+        let may_be_asked = Method::named(&call.method).is_some_and(|method| method.may_ask);
+        if may_be_asked && can_answer { Self::Requests(quiet::name(call)) } else { Self::Nothing }
+    }
 }

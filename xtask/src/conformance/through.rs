@@ -30,7 +30,6 @@ const EXCUSED: &[(&[&str], &str, &str)] = &[
     (&[LEGACY], "tasks-mrtr-composition", "a task of this revision begins before its tool requires input"),
     (&[LEGACY], "input-required-result-basic-elicitation", "a request of this revision has no key to be expected"),
     (&[LEGACY], "input-required-result-ignore-extra-params", "a request of this revision has no key to be expected"),
-    (&[LEGACY], "input-required-result-multiple-input-requests", "requests of a session are passed on one by one"),
     (&[LEGACY], "input-required-result-capability-check", "a session has the capabilities of all its callers"),
     (&[LEGACY], "server-stateless", "a list that changes in one session of a server may not change in the others"),
 ];

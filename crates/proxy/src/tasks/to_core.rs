@@ -81,7 +81,7 @@ impl<'a> CoreTask<'a> {
         let known = passing.pool.tasks.find(&id).and_then(|task| task.upstream());
         let upstream = match known {
             Some(upstream) => upstream,
-            None => passing.pool.shared(&passing.owner()).await?,
+            None => passing.pool.shared(&passing.needs()).await?,
         };
         let params = wire::params(&GetTaskParams::new(&*id))?;
         Ok(Self { passing, upstream, id, params })

@@ -123,7 +123,7 @@ async fn attack_10_a_call_that_asks_runs_once() {
     }
 }
 
-/// Callers that left their forms open give way when all connections are in use.
+/// Callers that left their forms open give way after a while when all connections are in use.
 #[tokio::test(start_paused = true)]
 async fn attack_10_abandoned_forms_give_way() {
     let far = Far::new(SESSIONS);
@@ -132,6 +132,8 @@ async fn attack_10_abandoned_forms_give_way() {
         let client = silent(STATELESS).connect(proxy.service()).await.unwrap();
         let call = tokio::spawn(client.call("who", ()).timeout(None).into_future());
         until(|| far.begun() == begun).await;
+        // The form is open by now.
+        tokio::time::sleep(Duration::from_secs(1)).await;
         call.abort();
     }
     let client = caller("Ada", STATELESS).connect(proxy.service()).await.unwrap();

@@ -41,8 +41,7 @@ async fn sessions_share_connections_as_configured() {
             assert_eq!(client.call("one", ()).await.unwrap().text(), "1", "{name}, {isolation:?}");
         }
         assert_eq!(cable.connected(), connections, "{isolation:?}");
-        // Shared or not, each answers for itself, once the proxy knows that the server elicits.
-        assert_eq!(clients[0].1.call("who", ()).await.unwrap().text(), "ann-1", "{isolation:?}");
+        // Shared or not, each answers for itself.
         let calls = clients.into_iter().map(|(name, client)| {
             tokio::spawn(async move {
                 for _ in 0..5 {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
 
 mod attacks;
+mod crowd;
 mod extensions;
 mod isolation;
 mod kit;
