@@ -54,11 +54,11 @@ async fn s04_a_server_that_is_swapped_is_not_used() {
     let config = gateway.config();
     let pins = PinFile::new(config.lock_path());
     let lock = pins.read().unwrap();
-    let found = inspect(&config, &file.env(), &lock, Unapproved::Leave, |_| true).await;
+    let found = inspect(&config, &file.env(), &lock, |_| Some(Unapproved::Leave)).await;
     assert_eq!(found[0].launch, Launch::Changed);
     assert!(found[0].seen.is_err(), "it is not contacted");
 
-    let found = inspect(&config, &file.env(), &lock, Unapproved::Start, |_| true).await;
+    let found = inspect(&config, &file.env(), &lock, |_| Some(Unapproved::Start)).await;
     let mut lock = pins.read().unwrap();
     assert_eq!(found[0].approve(&mut lock, Select::Server), Ok(2));
     pins.write(&lock).unwrap();

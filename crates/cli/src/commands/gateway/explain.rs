@@ -45,7 +45,7 @@ pub(super) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     }
     let server = find(&config, key)?;
     let lock = PinFile::new(config.lock_path()).read()?;
-    let found = inspect(&config, &env, &lock, Unapproved::Leave, |other| other.key == server.key).await;
+    let found = inspect(&config, &env, &lock, |other| (other.key == server.key).then_some(Unapproved::Leave)).await;
     let mut page = String::new();
     if let Some(one) = found.first() {
         explain(&mut page, &args, &config, one, tool, &lock);
