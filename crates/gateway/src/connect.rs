@@ -69,7 +69,8 @@ pub(crate) struct Target {
     removed: Vec<String>,
     auth: Option<Auth>,
     secrets: Secrets,
-    logins: Option<PathBuf>,
+    /// The file of stored logins, which the first login creates.
+    logins: PathBuf,
     stderr: Tail,
 }
 
@@ -91,7 +92,7 @@ impl Tail {
 }
 
 impl Target {
-    pub(crate) fn new(server: &Server, secrets: &Secrets, logins: Option<PathBuf>) -> Self {
+    pub(crate) fn new(server: &Server, secrets: &Secrets, logins: PathBuf) -> Self {
         Self {
             key: server.key.clone(),
             entry: server.entry.clone(),
@@ -149,17 +150,19 @@ impl Target {
         let target =
             remote.headers.iter().fold(target, |target, (name, value)| target.header(name, &value.to_string()));
         let has_header = remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-        match (&self.logins, self.auth) {
-            (_, Some(Auth::None)) => Ok(target),
-            (Some(logins), auth) if auth.is_some() || !has_header => {
-                let url = remote.url.to_string();
-                let login = OAuth::new("Couplet").browser(move |_| {
-                    let what = format!("authentication required: run `couplet login {}`", shown(&url));
-                    async move { Err(Error::new(ErrorKind::Auth, what)) }
-                });
-                Ok(target.authorize(login.store(FileStore::open(logins)?)))
+        let url = remote.url.to_string();
+        let needed = format!("authentication required: run `couplet login {}`", shown(&url));
+        let needed = move || Error::new(ErrorKind::Auth, needed.as_str());
+        match self.auth {
+            Some(Auth::None) => Ok(target),
+            None if has_header => Ok(target),
+            // At each connection, since a login may be made while the gateway runs.
+            None if !self.logins.exists() => Ok(target),
+            Some(Auth::Oauth(_)) if !self.logins.exists() => Err(needed()),
+            None | Some(Auth::Oauth(_)) => {
+                let login = OAuth::new("Couplet").browser(move |_| std::future::ready(Err(needed())));
+                Ok(target.authorize(login.store(FileStore::open(&self.logins)?)))
             }
-            _ => Ok(target),
         }
     }
 }

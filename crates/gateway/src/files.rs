@@ -33,6 +33,11 @@ pub fn state_folder(env: &Env) -> PathBuf {
     named.map_or_else(|| env.home().join(".local/state"), PathBuf::from).join("couplet")
 }
 
+/// Returns the file of stored logins.
+pub(crate) fn logins(env: &Env) -> PathBuf {
+    state_folder(env).join("logins.json")
+}
+
 /// Creates a folder that only the user can use.
 #[cfg(unix)]
 pub(crate) fn private_folder(path: &Path) -> io::Result<()> {

@@ -41,6 +41,12 @@ impl Approvals {
         Self { path: files::state_folder(env).join("approved-projects.json") }
     }
 
+    /// Returns the path of the file that has them.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Reads the file of a project, and whether it is approved.
     ///
     /// # Errors

@@ -23,16 +23,15 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Upstreams {
     secrets: Secrets,
-    logins: Option<PathBuf>,
+    logins: PathBuf,
     starts: StartLimit,
 }
 
 impl Upstreams {
     pub(crate) fn new(config: &Config, env: &Env) -> Self {
-        let logins = files::state_folder(env).join("logins.json");
         Self {
             secrets: Secrets::new(env.clone(), config.folder()),
-            logins: Some(logins).filter(|logins| logins.exists()),
+            logins: files::logins(env),
             starts: StartLimit::default(),
         }
     }

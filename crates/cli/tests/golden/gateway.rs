@@ -16,16 +16,16 @@ use crate::{
 };
 
 /// A gateway over HTTP that ends with this.
-struct Gateway {
+pub(crate) struct Gateway {
     url: String,
     /// The header with the token.
-    token: String,
+    pub(crate) token: String,
     child: Child,
     errors: Arc<Mutex<String>>,
 }
 
 impl Gateway {
-    fn start(config: &str, more: &[&str], vars: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(config: &str, more: &[&str], vars: &[(&str, &str)]) -> Self {
         let mut command = couplet();
         command.args(["gateway", config, "--http", "127.0.0.1:0"]).args(more).envs(vars.iter().copied());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -49,7 +49,7 @@ impl Gateway {
     }
 
     /// Runs a command with the URL in front of its arguments and the token behind them.
-    fn run(&self, command: &str, args: &[&str]) -> String {
+    pub(crate) fn run(&self, command: &str, args: &[&str]) -> String {
         self.run_at(&self.url.clone(), command, args)
     }
 
@@ -61,7 +61,7 @@ impl Gateway {
 
     /// Waits until a command says something.
     #[track_caller]
-    fn until(&self, command: &str, args: &[&str], says: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn until(&self, command: &str, args: &[&str], says: impl Fn(&str) -> bool) -> String {
         let end = Instant::now() + TIMEOUT;
         loop {
             let text = self.run(command, args);
@@ -207,6 +207,40 @@ fn the_file_is_followed() {
         thread::sleep(Duration::from_millis(100));
     }
     assert!(gateway.run("list", &["tools"]).contains("  add("), "the configuration before is in use");
+}
+
+/// A token that is removed from the file stops being valid, without a restart and also for profiles.
+#[test]
+fn tokens_follow_the_file() {
+    let folder = Folder::new("gateway-tokens");
+    let with = |tokens: &str| {
+        config(&folder, &format!(r#", "profiles": {{ "small": {{}} }}, "listen": {{ "tokens": {{ {tokens} }} }}"#))
+    };
+    let path = with(r#""ann": "ann-0123456789abcdef""#);
+    let mut gateway = Gateway::start(&path, &[], &[]);
+    let header = |name: &str| format!("Authorization: Bearer {name}-0123456789abcdef");
+    gateway.token = header("ann");
+    assert!(gateway.run("list", &["tools"]).contains("shop__add"));
+    with(r#""bob": "bob-0123456789abcdef""#);
+    gateway.token = header("bob");
+    gateway.until("list", &["tools"], |text| text.contains("shop__add"));
+    gateway.token = header("ann");
+    for url in [gateway.url.clone(), format!("{}/small", gateway.url)] {
+        let removed = gateway.run_at(&url, "list", &["tools"]);
+        assert!(removed.contains("[exit 7]"), "{removed}");
+    }
+    // One that cannot be resolved is an error of the file, which is then not used.
+    with(r#""ann": "${file:none}""#);
+    let end = Instant::now() + TIMEOUT;
+    while !run(&["gateway", "status", &path]).contains("not reloaded: ") {
+        assert!(Instant::now() < end);
+        thread::sleep(Duration::from_millis(100));
+    }
+    gateway.token = header("bob");
+    assert!(gateway.run("list", &["tools"]).contains("shop__add"));
+    // A running gateway cannot show a token that it generates, so that every caller is refused without one.
+    with("");
+    gateway.until("list", &["tools"], |text| text.contains("[exit 7]"));
 }
 
 #[test]
@@ -443,4 +477,20 @@ fn s25_a_project_is_used_once_it_is_approved() {
     assert!(run(&["gateway", "trust", "--yes", &project]).contains("[exit 0]"));
     let after = run(&["list", &bridge, "tools"]);
     assert!(after.contains("shop__add") && after.contains("theirs__add"), "{after}");
+}
+
+#[test]
+fn s25_an_approval_is_noticed_by_a_gateway_that_runs() {
+    let folder = Folder::new("gateway-approval");
+    let project = |args: &str| {
+        let text = format!(r#"{{ "mcpServers": {{ "theirs": {{ "command": "{}", "args": [{args}] }} }} }}"#, shop());
+        write(&folder, ".mcp.json", &text)
+    };
+    let path = project("");
+    let gateway = Gateway::start(&config(&folder, ""), &["--project", &path], &[]);
+    assert!(!gateway.run("list", &["tools"]).contains("theirs__add"));
+    assert!(run(&["gateway", "trust", "--yes", &path]).contains("[exit 0]"));
+    gateway.until("list", &["tools"], |text| text.contains("theirs__add"));
+    project("\"2025-06-18\"");
+    gateway.until("list", &["tools"], |text| !text.contains("theirs__add"));
 }
