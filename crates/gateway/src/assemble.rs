@@ -34,7 +34,7 @@ impl Assembly<'_> {
     pub(crate) fn builder(self) -> HostBuilder {
         let config = self.config;
         let info = Implementation::new("couplet-gateway", env!("CARGO_PKG_VERSION"));
-        let upstreams = Upstreams::new(config, self.env);
+        let upstreams = Upstreams::new(self.env);
         let mut host = Host::builder().info(info).policy(config.policy());
         for server in &config.servers {
             host = host.add(self.server(server, &upstreams));

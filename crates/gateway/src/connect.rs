@@ -7,7 +7,7 @@ use std::{
 
 use couplet_auth::client::{FileStore, OAuth};
 use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits, sync::lock};
-use couplet_hosts::{Entry, Remote, Stdio};
+use couplet_hosts::{Entry, Remote, Stdio, Text};
 use couplet_stdio::Command;
 
 use crate::{
@@ -66,6 +66,7 @@ const PASSED: &[&str] = &[
 pub(crate) struct Target {
     key: String,
     entry: Entry,
+    env_file: Option<Text>,
     removed: Vec<String>,
     auth: Option<Auth>,
     secrets: Secrets,
@@ -92,13 +93,14 @@ impl Tail {
 }
 
 impl Target {
-    pub(crate) fn new(server: &Server, secrets: &Secrets, logins: PathBuf) -> Self {
+    pub(crate) fn new(server: &Server, secrets: Secrets, logins: PathBuf) -> Self {
         Self {
             key: server.key.clone(),
             entry: server.entry.clone(),
+            env_file: server.env_file.clone(),
             removed: server.removed.clone(),
             auth: server.settings.auth,
-            secrets: secrets.clone(),
+            secrets,
             logins,
             stderr: Tail::default(),
         }
@@ -110,8 +112,17 @@ impl Target {
 
     /// Resolves the references, on a thread that may block.
     async fn resolved(&self) -> Result<Entry, Error> {
-        let (secrets, entry) = (self.secrets.clone(), self.entry.clone());
-        let resolving = tokio::task::spawn_blocking(move || secrets.resolve_entry(&entry)).await;
+        let (secrets, entry, env_file) = (self.secrets.clone(), self.entry.clone(), self.env_file.clone());
+        let resolve = move || -> Result<Entry, String> {
+            let mut entry = secrets.resolve_entry(&entry)?;
+            if let (Entry::Stdio(stdio), Some(path)) = (&mut entry, &env_file) {
+                let more = secrets.env_file(path)?.into_iter().map(|(name, value)| (name, Text::from(value)));
+                // The later one counts.
+                stdio.env = more.chain(std::mem::take(&mut stdio.env)).collect();
+            }
+            Ok(entry)
+        };
+        let resolving = tokio::task::spawn_blocking(resolve).await;
         let resolved = resolving.map_err(|_| Error::new(ErrorKind::Config, "the runtime has ended"))?;
         resolved
             .map_err(|why| Error::new(ErrorKind::Config, format!("the server `{}` is not configured: {why}", self.key)))

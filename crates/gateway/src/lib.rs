@@ -14,6 +14,7 @@ mod assemble;
 pub mod config;
 mod connect;
 mod discovery;
+mod env_file;
 mod error;
 mod files;
 mod gateway;

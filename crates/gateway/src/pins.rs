@@ -162,7 +162,7 @@ pub async fn inspect(
     lock: &Lock,
     wanted: impl Fn(&Server) -> Option<Unapproved>,
 ) -> Vec<Inspected> {
-    let upstreams = Upstreams::new(config, env);
+    let upstreams = Upstreams::new(env);
     let mut running = tokio::task::JoinSet::new();
     let servers = config.servers.iter().filter_map(|server| Some((server.clone(), wanted(server)?)));
     for (at, (server, unapproved)) in servers.enumerate() {

@@ -8,6 +8,8 @@ use std::{
 
 use couplet_hosts::{Entry, Env, Part, Text};
 
+use crate::env_file;
+
 /// The size limit of a file with a secret.
 const LONGEST: u64 = 64 * 1024;
 
@@ -68,18 +70,33 @@ impl Secrets {
         }
     }
 
+    /// Returns the variables of a file. This may block.
+    ///
+    /// # Errors
+    /// If it cannot be read, or a line is not a variable; never a value.
+    pub(crate) fn env_file(&self, path: &Text) -> Result<Vec<(String, String)>, String> {
+        let path = self.resolve(path).map_err(|why| format!("`envFile`: {why}"))?;
+        let what = format!("`envFile`: the file `{path}`");
+        env_file::parse(&self.read(&path, &what)?).map_err(|line| format!("{what}: line {line} is not NAME=VALUE"))
+    }
+
     fn file(&self, path: &str) -> Result<String, String> {
+        let text = self.read(path, &format!("the file of `${{file:{path}}}`"))?;
+        Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+    }
+
+    fn read(&self, path: &str, what: &str) -> Result<String, String> {
         let place = self.path(Path::new(path));
         let read = || {
             let mut text = String::new();
             File::open(&place)?.take(LONGEST + 1).read_to_string(&mut text)?;
             Ok::<_, std::io::Error>(text)
         };
-        let text = read().map_err(|error| format!("the file of `${{file:{path}}}` cannot be read: {error}"))?;
+        let text = read().map_err(|error| format!("{what} cannot be read: {error}"))?;
         if text.len() as u64 > LONGEST {
-            return Err(format!("the file of `${{file:{path}}}` has more than {} KiB", LONGEST / 1024));
+            return Err(format!("{what} has more than {} KiB", LONGEST / 1024));
         }
-        Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+        Ok(text)
     }
 
     /// Returns a path of the configuration: `~` is the home folder, a relative one starts from the file's folder.

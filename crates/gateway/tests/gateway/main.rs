@@ -7,5 +7,7 @@ mod discovery;
 mod hygiene;
 mod kit;
 mod large;
+#[cfg(unix)]
+mod projects;
 mod reload;
 mod rules;
