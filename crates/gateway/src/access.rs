@@ -1,13 +1,13 @@
 //! Callers over HTTP: who may connect.
 
-use std::{fmt::Write, sync::Arc};
+use std::sync::Arc;
 
 use couplet_auth::server::Tokens;
 use couplet_core::Caller;
-use couplet_hosts::{Env, Hosts};
+use couplet_hosts::Env;
 use tokio::sync::watch;
 
-use crate::{Config, Error, ErrorKind, secrets::Secrets};
+use crate::{Config, Error, ErrorKind, files, secrets::Secrets};
 
 /// The least length of a token.
 const SHORTEST: usize = 16;
@@ -77,7 +77,6 @@ type Named = (String, String);
 /// If a token cannot be resolved, is too short, or has characters that no token has.
 pub(crate) fn named(config: &Config, env: &Env) -> Result<Vec<Named>, Error> {
     let (listen, secrets) = (&config.listen, Secrets::new(env.clone(), config.folder()));
-    let host = Hosts::builtin().get("mcp-json")?.clone().with_references(&["${env:NAME}"])?;
     let one = listen.token.iter().map(|token| ("owner".to_owned(), token));
     let named = listen.tokens.iter().map(|(name, token)| (name.clone(), token));
     let mut all: Vec<Named> = Vec::new();
@@ -86,7 +85,7 @@ pub(crate) fn named(config: &Config, env: &Env) -> Result<Vec<Named>, Error> {
             let what = format!("`{}`: the token of `{name}` {what}", config.path.display());
             Error::new(ErrorKind::Config, what)
         };
-        let token = secrets.resolve(&host.read_text(written)).map_err(|why| wrong(&format!("is not known: {why}")))?;
+        let token = secrets.resolve_written(written).map_err(|why| wrong(&format!("is not known: {why}")))?;
         let is_token = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
         if token.len() < SHORTEST || !token.chars().all(is_token) {
             return Err(wrong(&format!("must have at least {SHORTEST} letters, digits or `-._~+/=`"))
@@ -104,8 +103,5 @@ fn generate() -> Result<String, Error> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::new(ErrorKind::Io, format!("there is no randomness: {error}")))?;
-    Ok(bytes.iter().fold(String::new(), |mut token, byte| {
-        let _ = write!(token, "{byte:02x}");
-        token
-    }))
+    Ok(files::hex(&bytes))
 }

@@ -15,7 +15,8 @@ use tokio::sync::{OnceCell, watch};
 use crate::{
     Access, Approvals, Config, Error, ErrorKind, PinFile,
     access::{self, TokensInUse},
-    assemble::{Assembly, AuditFile},
+    assemble::Assembly,
+    audit::AuditFile,
     config::ListenAuth,
     discovery::Discoveries,
     files,

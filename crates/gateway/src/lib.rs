@@ -11,6 +11,7 @@
 
 mod access;
 mod assemble;
+mod audit;
 pub mod config;
 mod connect;
 mod discovery;
@@ -28,6 +29,7 @@ mod upstreams;
 mod watch;
 
 pub use access::Access;
+pub use audit::audit_key;
 pub use config::{Config, schema};
 pub use error::{Error, ErrorKind};
 pub use files::state_folder;

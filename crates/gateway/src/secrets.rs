@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use couplet_hosts::{Entry, Env, Part, Text};
+use couplet_hosts::{Entry, Env, Hosts, Part, Text};
 
 use crate::env_file;
 
@@ -32,6 +32,16 @@ impl Secrets {
     /// The reference that cannot be resolved, and why; never a value.
     pub(crate) fn resolve(&self, text: &Text) -> Result<String, String> {
         text.parts().iter().map(|part| self.part(part)).collect()
+    }
+
+    /// Returns the text of a section, as it is written, with its references resolved. This may block.
+    ///
+    /// # Errors
+    /// The reference that cannot be resolved, and why; never a value.
+    pub(crate) fn resolve_written(&self, written: &str) -> Result<String, String> {
+        let host = Hosts::builtin().get("mcp-json").map_err(|error| error.to_string())?.clone();
+        let host = host.with_references(&["${env:NAME}"]).map_err(|error| error.to_string())?;
+        self.resolve(&host.read_text(written))
     }
 
     /// Returns an entry with all references resolved. This may block.
@@ -134,11 +144,7 @@ mod tests {
         std::fs::write(folder.path().join("key"), "s3cret\n").expect("it can be written");
         let env = Env::new(Os::Linux, "/u/ann", folder.path()).with("TOKEN", "abc");
         let secrets = Secrets::new(env, folder.path());
-        let text = |text: &str| {
-            let style = couplet_hosts::Hosts::builtin().get("mcp-json").expect("it is there").clone();
-            let style = style.with_references(&["${env:NAME}"]).expect("it is right");
-            secrets.resolve(&style.read_text(text))
-        };
+        let text = |text: &str| secrets.resolve_written(text);
         assert_eq!(text("Bearer ${env:TOKEN}").as_deref(), Ok("Bearer abc"));
         assert_eq!(text("${TOKEN}/${file:key}").as_deref(), Ok("abc/s3cret"));
         assert_eq!(text("${NONE:-default}").as_deref(), Ok("default"));
