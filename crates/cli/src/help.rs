@@ -105,7 +105,7 @@ Exit code 1 means that something differs.
 Examples:
   couplet gateway pins diff gateway.json
   couplet gateway pins approve gateway.json files
-  couplet gateway pins approve gateway.json files/read_file
+  couplet gateway pins approve gateway.json files/read_file files/prompt:review
   couplet gateway pins check gateway.json";
 
 pub(crate) const OPENAPI: &str = "\

@@ -1,13 +1,10 @@
 //! A host from a configuration.
 
-use std::{path::PathBuf, sync::Arc};
-
 use couplet_core::clock::unix_seconds;
 use couplet_host::{
     Host, HostBuilder, Profile, Server as HostServer,
-    audit::{Arguments, AuditOptions, JsonLines, WhenFull},
     consent::Elicited,
-    names::Kind,
+    names::{Kind, Naming},
     pins::{Baseline, Launch, Pins},
     policy::Glob,
 };
@@ -15,10 +12,10 @@ use couplet_hosts::Env;
 use couplet_types::{Implementation, RawJson};
 
 use crate::{
-    Config, Error, ErrorKind,
-    config::{self, Audit, AuditArgs, Names, OnFull, Server},
+    Config,
+    audit::AuditFile,
+    config::{self, Names, Server},
     pins::approval,
-    secrets::Secrets,
     upstreams::Upstreams,
 };
 
@@ -34,7 +31,7 @@ impl Assembly<'_> {
     pub(crate) fn builder(self) -> HostBuilder {
         let config = self.config;
         let info = Implementation::new("couplet-gateway", env!("CARGO_PKG_VERSION"));
-        let upstreams = Upstreams::new(config, self.env);
+        let upstreams = Upstreams::new(self.env);
         let mut host = Host::builder().info(info).policy(config.policy());
         for server in &config.servers {
             host = host.add(self.server(server, &upstreams));
@@ -46,7 +43,7 @@ impl Assembly<'_> {
             host = host.consent(Elicited);
         }
         if let Some(audit) = self.audit {
-            host = host.audit(audit.lines.clone());
+            host = host.audit(audit.sink());
         }
         match self.pins {
             Some(pins) => host.pins(pins),
@@ -73,6 +70,21 @@ impl Assembly<'_> {
             )),
             Launch::Approved | Launch::New => made,
         }
+    }
+}
+
+impl Config {
+    /// Returns how a profile names tools and prompts.
+    #[must_use]
+    pub fn naming(&self, profile: &str) -> Naming {
+        let written = self.profiles.get(profile);
+        let names = written.and_then(|profile| profile.names).unwrap_or(self.names);
+        let naming = if names == Names::Bare { Naming::bare() } else { Naming::qualified() };
+        let tools = written.iter().flat_map(|profile| &profile.tools);
+        let renames = tools.filter_map(|(key, tools)| Some((self.server(key)?, &tools.rename)));
+        renames.fold(naming, |naming, (server, renames)| {
+            renames.iter().fold(naming, |naming, (raw, to)| naming.rename(server.id.clone(), raw, to))
+        })
     }
 }
 
@@ -118,44 +130,4 @@ fn named(config: &Config, name: &str, written: &config::Profile) -> Profile {
         }
     }
     profile
-}
-
-/// The audit file of a configuration, open.
-#[derive(Clone)]
-pub(crate) struct AuditFile {
-    settings: Audit,
-    path: PathBuf,
-    lines: Arc<JsonLines>,
-}
-
-impl AuditFile {
-    /// Opens the audit file of a configuration, unless it is the one that is open.
-    pub(crate) fn open(config: &Config, env: &Env, current: Option<Self>) -> Result<Option<Self>, Error> {
-        let Some(settings) = &config.audit else { return Ok(None) };
-        let path = Secrets::new(env.clone(), config.folder()).path(&settings.file);
-        if let Some(current) = current.filter(|current| current.settings == *settings && current.path == path) {
-            return Ok(Some(current));
-        }
-        let mut options = AuditOptions::default();
-        options.arguments = match settings.args {
-            AuditArgs::Shape => Arguments::Shape,
-            AuditArgs::Redacted => Arguments::Redacted,
-        };
-        options.when_full = match settings.on_full {
-            OnFull::Block => WhenFull::Block,
-            OnFull::Drop => WhenFull::Drop,
-        };
-        if let Some(size) = settings.rotate {
-            options.rotate = size.0 as u64;
-        }
-        let lines = JsonLines::open(&path, options)
-            .map_err(|error| Error::new(ErrorKind::Io, format!("`{}` cannot be used: {error}", path.display())))?;
-        Ok(Some(Self { settings: settings.clone(), path, lines: Arc::new(lines) }))
-    }
-
-    pub(crate) async fn flush(&self) {
-        if let Err(error) = self.lines.flush().await {
-            tracing::error!(file = %self.path.display(), "the audit file is not complete: {error}");
-        }
-    }
 }

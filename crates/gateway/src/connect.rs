@@ -7,7 +7,7 @@ use std::{
 
 use couplet_auth::client::{FileStore, OAuth};
 use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits, sync::lock};
-use couplet_hosts::{Entry, Remote, Stdio};
+use couplet_hosts::{Entry, Remote, Stdio, Text};
 use couplet_stdio::Command;
 
 use crate::{
@@ -66,10 +66,12 @@ const PASSED: &[&str] = &[
 pub(crate) struct Target {
     key: String,
     entry: Entry,
+    env_file: Option<Text>,
     removed: Vec<String>,
     auth: Option<Auth>,
     secrets: Secrets,
-    logins: Option<PathBuf>,
+    /// The file of stored logins, which the first login creates.
+    logins: PathBuf,
     stderr: Tail,
 }
 
@@ -91,13 +93,14 @@ impl Tail {
 }
 
 impl Target {
-    pub(crate) fn new(server: &Server, secrets: &Secrets, logins: Option<PathBuf>) -> Self {
+    pub(crate) fn new(server: &Server, secrets: Secrets, logins: PathBuf) -> Self {
         Self {
             key: server.key.clone(),
             entry: server.entry.clone(),
+            env_file: server.env_file.clone(),
             removed: server.removed.clone(),
             auth: server.settings.auth,
-            secrets: secrets.clone(),
+            secrets,
             logins,
             stderr: Tail::default(),
         }
@@ -109,8 +112,17 @@ impl Target {
 
     /// Resolves the references, on a thread that may block.
     async fn resolved(&self) -> Result<Entry, Error> {
-        let (secrets, entry) = (self.secrets.clone(), self.entry.clone());
-        let resolving = tokio::task::spawn_blocking(move || secrets.resolve_entry(&entry)).await;
+        let (secrets, entry, env_file) = (self.secrets.clone(), self.entry.clone(), self.env_file.clone());
+        let resolve = move || -> Result<Entry, String> {
+            let mut entry = secrets.resolve_entry(&entry)?;
+            if let (Entry::Stdio(stdio), Some(path)) = (&mut entry, &env_file) {
+                let more = secrets.env_file(path)?.into_iter().map(|(name, value)| (name, Text::from(value)));
+                // The later one counts.
+                stdio.env = more.chain(std::mem::take(&mut stdio.env)).collect();
+            }
+            Ok(entry)
+        };
+        let resolving = tokio::task::spawn_blocking(resolve).await;
         let resolved = resolving.map_err(|_| Error::new(ErrorKind::Config, "the runtime has ended"))?;
         resolved
             .map_err(|why| Error::new(ErrorKind::Config, format!("the server `{}` is not configured: {why}", self.key)))
@@ -149,17 +161,19 @@ impl Target {
         let target =
             remote.headers.iter().fold(target, |target, (name, value)| target.header(name, &value.to_string()));
         let has_header = remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-        match (&self.logins, self.auth) {
-            (_, Some(Auth::None)) => Ok(target),
-            (Some(logins), auth) if auth.is_some() || !has_header => {
-                let url = remote.url.to_string();
-                let login = OAuth::new("Couplet").browser(move |_| {
-                    let what = format!("authentication required: run `couplet login {}`", shown(&url));
-                    async move { Err(Error::new(ErrorKind::Auth, what)) }
-                });
-                Ok(target.authorize(login.store(FileStore::open(logins)?)))
+        let url = remote.url.to_string();
+        let needed = format!("authentication required: run `couplet login {}`", shown(&url));
+        let needed = move || Error::new(ErrorKind::Auth, needed.as_str());
+        match self.auth {
+            Some(Auth::None) => Ok(target),
+            None if has_header => Ok(target),
+            // At each connection, since a login may be made while the gateway runs.
+            None if !self.logins.exists() => Ok(target),
+            Some(Auth::Oauth(_)) if !self.logins.exists() => Err(needed()),
+            None | Some(Auth::Oauth(_)) => {
+                let login = OAuth::new("Couplet").browser(move |_| std::future::ready(Err(needed())));
+                Ok(target.authorize(login.store(FileStore::open(&self.logins)?)))
             }
-            _ => Ok(target),
         }
     }
 }

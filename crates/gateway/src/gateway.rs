@@ -8,14 +8,18 @@ use std::{
 };
 
 use couplet_core::{Limits, Service, sync::lock};
-use couplet_host::{Host, pins::Pins};
-use couplet_hosts::Env;
+use couplet_host::{Host, names::ServerId, pins::Pins, upstream::State};
+use couplet_hosts::{Entry, Env};
 use tokio::sync::{OnceCell, watch};
 
 use crate::{
     Access, Approvals, Config, Error, ErrorKind, PinFile,
-    assemble::{Assembly, AuditFile},
+    access::{self, TokensInUse},
+    assemble::Assembly,
+    audit::AuditFile,
+    config::ListenAuth,
     discovery::Discoveries,
+    files,
     watch::{INTERVAL, Watch},
 };
 
@@ -52,7 +56,7 @@ struct Inner {
     /// Files of projects, which count if they are approved.
     projects: Vec<PathBuf>,
     pins: OnceCell<Pins>,
-    state: Mutex<State>,
+    state: Mutex<Current>,
     discoveries: Discoveries,
     reloading: tokio::sync::Mutex<()>,
     /// Changes with each reload.
@@ -61,9 +65,11 @@ struct Inner {
 }
 
 /// What a reload replaces.
-pub(crate) struct State {
+pub(crate) struct Current {
     pub(crate) config: Arc<Config>,
     audit: Option<AuditFile>,
+    /// The tokens of callers, once the gateway is served over HTTP.
+    tokens: Option<TokensInUse>,
     reloaded: Option<Instant>,
     /// Why the file is not the one in use.
     error: Option<String>,
@@ -90,7 +96,7 @@ impl Gateway {
         let assembly = Assembly { config: &config, env: &env, pins: opened, audit: audit.as_ref() };
         let host = assembly.builder().build();
         let path = config.path.clone();
-        let state = State { config: Arc::new(config), audit, reloaded: None, error: None };
+        let state = Current { config: Arc::new(config), audit, tokens: None, reloaded: None, error: None };
         Ok(Self(Arc::new(Inner {
             host,
             path,
@@ -143,17 +149,18 @@ impl Gateway {
         limits.sent(Some(largest.saturating_add(64 << 10)))
     }
 
-    /// Resolves who may connect over HTTP.
+    /// Resolves who may connect over HTTP. From now on the tokens follow the configuration; whether there are any does not.
     ///
     /// # Errors
     /// If a token cannot be resolved or is too short.
     pub async fn access(&self) -> Result<Access, Error> {
         let (config, env) = (self.config(), self.0.env.clone());
-        let resolving = tokio::task::spawn_blocking(move || {
-            let secrets = crate::secrets::Secrets::new(env, config.folder());
-            Access::new(&config, &secrets)
-        });
-        resolving.await.map_err(|_| Error::new(ErrorKind::Io, "the runtime has ended"))?
+        if config.listen.auth == ListenAuth::None {
+            return Ok(Access::open());
+        }
+        let (access, tokens) = Access::new(blocking(move || access::named(&config, &env)).await?)?;
+        self.state(|state| state.tokens = Some(tokens));
+        Ok(access)
     }
 
     /// Waits until each server was listed or has failed, but not longer than `wait`.
@@ -176,12 +183,14 @@ impl Gateway {
 
     async fn replace(&self) -> Result<(), Error> {
         let inner = self.0.clone();
-        let loading = tokio::task::spawn_blocking(move || {
+        let has_tokens = self.state(|state| state.tokens.is_some());
+        let loading = blocking(move || {
             let mut config = Config::load(&inner.path, &inner.env)?;
             add_projects(&mut config, &inner.projects, &inner.env)?;
-            Ok::<_, Error>(config)
+            let named = if has_tokens { access::named(&config, &inner.env)? } else { Vec::new() };
+            Ok((config, named))
         });
-        let config = loading.await.map_err(|_| Error::new(ErrorKind::Io, "the runtime has ended"))??;
+        let (config, named) = loading.await?;
         let current = self.state(|state| state.audit.clone());
         let audit = AuditFile::open(&config, &self.0.env, current)?;
         let pins = open_pins(&self.0.pins, &config).await?;
@@ -194,27 +203,50 @@ impl Gateway {
         self.state(|state| {
             state.config = Arc::new(config);
             state.audit = audit;
+            if let Some(tokens) = &mut state.tokens {
+                tokens.replace(named);
+            }
             state.reloaded = Some(Instant::now());
         });
         self.0.generation.send_modify(|generation| *generation += 1);
         Ok(())
     }
 
-    /// Follows the file, the lock file and the files of projects, until the future is dropped: each change is reloaded.
+    /// Follows the file, the lock file, the files of projects and their approvals, until the future is dropped: each change
+    /// is reloaded. After a login, servers that have failed are contacted again.
     pub async fn follow_file(&self) {
         let config = self.config();
-        let written = [config.path.clone()].into_iter().chain(self.0.projects.iter().cloned());
-        let mut watches = (Watch::new(written), Watch::new([config.lock_path()]));
+        let approvals = self.0.projects.first().map(|_| Approvals::of(&self.0.env).path().to_owned());
+        let written = [config.path.clone()].into_iter().chain(self.0.projects.iter().cloned()).chain(approvals);
+        let logins = files::logins(&self.0.env);
+        let mut watches = [Watch::new(written), Watch::new([config.lock_path()]), Watch::new([logins])];
         loop {
             tokio::time::sleep(INTERVAL).await;
             let looking = tokio::task::spawn_blocking(move || {
-                let changed = (watches.0.has_changed(), watches.1.has_changed());
+                let changed = watches.each_mut().map(Watch::has_changed);
                 (watches, changed)
             });
-            let Ok((same, (file, lock))) = looking.await else { return };
+            let Ok((same, [file, lock, logins])) = looking.await else { return };
             watches = same;
             if file || (lock && self.is_lock_foreign().await) {
                 self.reload_logged().await;
+            }
+            if logins {
+                self.retry_failed();
+            }
+        }
+    }
+
+    /// Connects again to servers over HTTP that have failed: there may be a login for them now.
+    fn retry_failed(&self) {
+        let config = self.config();
+        let is_remote = |id: &ServerId| {
+            let mut remote = config.servers.iter().filter(|server| matches!(server.entry, Entry::Remote(_)));
+            remote.any(|server| server.id == *id)
+        };
+        for upstream in self.0.host.upstreams().iter().filter(|upstream| is_remote(upstream.id())) {
+            if matches!(upstream.status().state, State::Backoff | State::Stopped) {
+                upstream.start();
             }
         }
     }
@@ -250,7 +282,7 @@ impl Gateway {
         }
     }
 
-    pub(crate) fn state<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn state<T>(&self, with: impl FnOnce(&mut Current) -> T) -> T {
         with(&mut lock(&self.0.state))
     }
 
@@ -273,6 +305,12 @@ impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gateway").field("path", &self.0.path).finish_non_exhaustive()
     }
+}
+
+/// Runs work that blocks.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    let ended = |_| Err(Error::new(ErrorKind::Io, "the runtime has ended"));
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(ended)
 }
 
 /// Adds the servers of projects. One that is invalid is an error; one that is not approved adds nothing.

@@ -11,9 +11,11 @@
 
 mod access;
 mod assemble;
+mod audit;
 pub mod config;
 mod connect;
 mod discovery;
+mod env_file;
 mod error;
 mod files;
 mod gateway;
@@ -27,6 +29,7 @@ mod upstreams;
 mod watch;
 
 pub use access::Access;
+pub use audit::audit_key;
 pub use config::{Config, schema};
 pub use error::{Error, ErrorKind};
 pub use files::state_folder;

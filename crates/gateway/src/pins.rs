@@ -93,13 +93,48 @@ pub struct Inspected {
 }
 
 impl Inspected {
-    /// Approves the launch and all definitions. Returns the number of definitions.
+    /// Approves the launch and all definitions, or one definition. Returns the number of definitions.
+    ///
+    /// The launch of a server that is not in the lock is approved with its first definition: another launch would not be
+    /// noticed later.
     ///
     /// # Errors
     /// If the definitions are not known.
     pub fn approve(&self, lock: &mut Lock, select: Select<'_>) -> Result<usize, String> {
         let seen = self.seen.as_ref().map_err(Clone::clone)?;
-        Ok(lock.approve(&self.server.id, &self.server.launch_digest(), seen, select, &approval()))
+        let (id, launch) = (&self.server.id, self.server.launch_digest());
+        if !lock.servers().any(|known| known == id) {
+            lock.approve_launch(id, launch, approval());
+        }
+        Ok(lock.approve(id, &launch, seen, select, &approval()))
+    }
+
+    /// Finds a definition by its name, or by its kind and name: `read`, `prompt:review`, `template:file:///{+path}`,
+    /// `instructions`.
+    ///
+    /// # Errors
+    /// If the definitions are not known, none has the name (with the nearest one), or definitions of several kinds do.
+    pub fn find(&self, written: &str) -> Result<&Seen, String> {
+        let seen = self.seen.as_ref().map_err(Clone::clone)?;
+        let (key, kinds) = (&self.server.key, [KINDS, &[Kind::Instructions]].concat());
+        let of_kind = |kind: &Kind| Some((*kind, written.strip_prefix(kind.as_str())?.strip_prefix(':')?));
+        let found: Vec<_> = match kinds.iter().find_map(of_kind) {
+            // First, so that a tool that is called `prompt:a` cannot pass for the prompt `a`.
+            Some((kind, raw)) => seen.iter().filter(|seen| seen.kind == kind && *seen.raw == *raw).collect(),
+            None => seen.iter().filter(|seen| name(seen) == written).collect(),
+        };
+        match found.as_slice() {
+            [first, others @ ..] if others.iter().all(|other| other.kind == first.kind) => Ok(first),
+            [] => {
+                let names = seen.iter().flat_map(|seen| [name(seen).to_owned(), format!("{}:{}", seen.kind, seen.raw)]);
+                let close = couplet_hosts::suggest::sentence(written, names);
+                Err(format!("the server `{key}` has no tool, prompt or template `{written}`{close}"))
+            }
+            several => {
+                let names: Vec<_> = several.iter().map(|seen| format!("`{key}/{}:{}`", seen.kind, seen.raw)).collect();
+                Err(format!("`{written}` is the name of several definitions: expected {}", names.join(" or ")))
+            }
+        }
     }
 }
 
@@ -117,19 +152,20 @@ pub enum Unapproved {
     Leave,
 }
 
-/// Starts servers of a configuration, all at the same time, and fetches their definitions.
+/// Starts servers of a configuration, all at the same time, and fetches their definitions. Those that are not `wanted` are
+/// left out.
 ///
 /// A server that fails does not delay the others. Each one is stopped afterwards.
 pub async fn inspect(
     config: &Config,
     env: &Env,
     lock: &Lock,
-    unapproved: Unapproved,
-    wanted: impl Fn(&Server) -> bool,
+    wanted: impl Fn(&Server) -> Option<Unapproved>,
 ) -> Vec<Inspected> {
-    let upstreams = Upstreams::new(config, env);
+    let upstreams = Upstreams::new(env);
     let mut running = tokio::task::JoinSet::new();
-    for (at, server) in config.servers.iter().filter(|server| wanted(server)).cloned().enumerate() {
+    let servers = config.servers.iter().filter_map(|server| Some((server.clone(), wanted(server)?)));
+    for (at, (server, unapproved)) in servers.enumerate() {
         let launch = lock.launch(&server.id, &server.launch_digest(), unix_seconds());
         let upstreams = upstreams.clone();
         running.spawn(async move {
@@ -165,17 +201,21 @@ async fn fetch(upstreams: &Upstreams, server: &Server) -> Result<Vec<Seen>, Stri
     outcome
 }
 
+/// The kinds of definitions that have names, in the order of the lists.
+const KINDS: &[Kind] = &[Kind::Tool, Kind::Prompt, Kind::Resource, Kind::Template];
+
+/// The name of a definition on a command line.
+fn name(seen: &Seen) -> &str {
+    if seen.kind == Kind::Instructions { "instructions" } else { &seen.raw }
+}
+
 /// Returns the definitions of a catalog, as the lock compares them. One that has no canonical form cannot be approved.
 #[must_use]
 pub fn seen(catalog: &Catalog) -> Vec<Seen> {
-    let kinds = [
-        (List::Tools, Kind::Tool),
-        (List::Prompts, Kind::Prompt),
-        (List::Resources, Kind::Resource),
-        (List::Templates, Kind::Template),
-    ];
-    let mut all: Vec<_> = kinds
+    let lists = [List::Tools, List::Prompts, List::Resources, List::Templates];
+    let mut all: Vec<_> = lists
         .into_iter()
+        .zip(KINDS.iter().copied())
         .flat_map(|(list, kind)| catalog.list(list).iter().map(move |definition| (kind, definition)))
         .filter_map(|(kind, definition)| Seen::new(kind, definition.raw().clone(), definition.text()).ok())
         .collect();

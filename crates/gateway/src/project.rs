@@ -41,6 +41,12 @@ impl Approvals {
         Self { path: files::state_folder(env).join("approved-projects.json") }
     }
 
+    /// Returns the path of the file that has them.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Reads the file of a project, and whether it is approved.
     ///
     /// # Errors
@@ -50,7 +56,7 @@ impl Approvals {
         let text = read_file(&path)?.ok_or_else(|| Error::io(&path, "read", &io::ErrorKind::NotFound.into()))?;
         let config = Config::parse(&path, &text, env)?;
         check(&config)?;
-        let hash = hex(&Hash::hash(text.as_bytes()));
+        let hash = files::hex(&Hash::hash(text.as_bytes()));
         let is_approved = self.load()?.get(&path.display().to_string()) == Some(&hash);
         Ok(Project { config, is_approved, hash })
     }
@@ -124,14 +130,6 @@ fn check(config: &Config) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

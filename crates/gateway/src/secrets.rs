@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use couplet_hosts::{Entry, Env, Part, Text};
+use couplet_hosts::{Entry, Env, Hosts, Part, Text};
+
+use crate::env_file;
 
 /// The size limit of a file with a secret.
 const LONGEST: u64 = 64 * 1024;
@@ -30,6 +32,16 @@ impl Secrets {
     /// The reference that cannot be resolved, and why; never a value.
     pub(crate) fn resolve(&self, text: &Text) -> Result<String, String> {
         text.parts().iter().map(|part| self.part(part)).collect()
+    }
+
+    /// Returns the text of a section, as it is written, with its references resolved. This may block.
+    ///
+    /// # Errors
+    /// The reference that cannot be resolved, and why; never a value.
+    pub(crate) fn resolve_written(&self, written: &str) -> Result<String, String> {
+        let host = Hosts::builtin().get("mcp-json").map_err(|error| error.to_string())?.clone();
+        let host = host.with_references(&["${env:NAME}"]).map_err(|error| error.to_string())?;
+        self.resolve(&host.read_text(written))
     }
 
     /// Returns an entry with all references resolved. This may block.
@@ -68,18 +80,33 @@ impl Secrets {
         }
     }
 
+    /// Returns the variables of a file. This may block.
+    ///
+    /// # Errors
+    /// If it cannot be read, or a line is not a variable; never a value.
+    pub(crate) fn env_file(&self, path: &Text) -> Result<Vec<(String, String)>, String> {
+        let path = self.resolve(path).map_err(|why| format!("`envFile`: {why}"))?;
+        let what = format!("`envFile`: the file `{path}`");
+        env_file::parse(&self.read(&path, &what)?).map_err(|line| format!("{what}: line {line} is not NAME=VALUE"))
+    }
+
     fn file(&self, path: &str) -> Result<String, String> {
+        let text = self.read(path, &format!("the file of `${{file:{path}}}`"))?;
+        Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+    }
+
+    fn read(&self, path: &str, what: &str) -> Result<String, String> {
         let place = self.path(Path::new(path));
         let read = || {
             let mut text = String::new();
             File::open(&place)?.take(LONGEST + 1).read_to_string(&mut text)?;
             Ok::<_, std::io::Error>(text)
         };
-        let text = read().map_err(|error| format!("the file of `${{file:{path}}}` cannot be read: {error}"))?;
+        let text = read().map_err(|error| format!("{what} cannot be read: {error}"))?;
         if text.len() as u64 > LONGEST {
-            return Err(format!("the file of `${{file:{path}}}` has more than {} KiB", LONGEST / 1024));
+            return Err(format!("{what} has more than {} KiB", LONGEST / 1024));
         }
-        Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+        Ok(text)
     }
 
     /// Returns a path of the configuration: `~` is the home folder, a relative one starts from the file's folder.
@@ -117,11 +144,7 @@ mod tests {
         std::fs::write(folder.path().join("key"), "s3cret\n").expect("it can be written");
         let env = Env::new(Os::Linux, "/u/ann", folder.path()).with("TOKEN", "abc");
         let secrets = Secrets::new(env, folder.path());
-        let text = |text: &str| {
-            let style = couplet_hosts::Hosts::builtin().get("mcp-json").expect("it is there").clone();
-            let style = style.with_references(&["${env:NAME}"]).expect("it is right");
-            secrets.resolve(&style.read_text(text))
-        };
+        let text = |text: &str| secrets.resolve_written(text);
         assert_eq!(text("Bearer ${env:TOKEN}").as_deref(), Ok("Bearer abc"));
         assert_eq!(text("${TOKEN}/${file:key}").as_deref(), Ok("abc/s3cret"));
         assert_eq!(text("${NONE:-default}").as_deref(), Ok("default"));

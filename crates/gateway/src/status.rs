@@ -1,6 +1,9 @@
 //! The status of running gateways, over a private Unix domain socket. It is read-only.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use couplet_host::ServerStatus;
 use couplet_hosts::Env;
@@ -154,7 +157,24 @@ impl Gateway {
             "reload": { "count": reloads, "age": age.map(|age| age.as_secs()), "error": error },
             "profiles": config.profiles.keys().collect::<Vec<_>>(),
             "servers": servers,
+            "collisions": self.collisions(),
         })
+    }
+
+    /// The names that several servers claim in a profile with bare names, so that it shows none of them.
+    fn collisions(&self) -> Vec<Value> {
+        let config = self.config();
+        let names: BTreeSet<_> = config.profiles.keys().map(String::as_str).chain(["default"]).collect();
+        let bare = names.into_iter().filter(|name| config.naming(name).is_bare());
+        bare.filter_map(|name| Some((name, self.host().view(name)?)))
+            .flat_map(|(profile, view)| {
+                view.collisions().into_iter().map(move |collision| {
+                    let claimants =
+                        collision.claimants.iter().map(|(server, raw)| json!({ "server": server, "name": raw }));
+                    json!({ "profile": profile, "name": collision.name, "claimants": claimants.collect::<Vec<_>>() })
+                })
+            })
+            .collect()
     }
 }
 

@@ -12,7 +12,6 @@ use couplet_host::{
 use couplet_hosts::Env;
 
 use crate::{
-    Config,
     config::{self, Server},
     connect::Target,
     files,
@@ -22,24 +21,23 @@ use crate::{
 /// What all upstreams of a gateway share.
 #[derive(Clone, Debug)]
 pub(crate) struct Upstreams {
-    secrets: Secrets,
-    logins: Option<PathBuf>,
+    env: Env,
+    logins: PathBuf,
     starts: StartLimit,
 }
 
 impl Upstreams {
-    pub(crate) fn new(config: &Config, env: &Env) -> Self {
-        let logins = files::state_folder(env).join("logins.json");
-        Self {
-            secrets: Secrets::new(env.clone(), config.folder()),
-            logins: Some(logins).filter(|logins| logins.exists()),
-            starts: StartLimit::default(),
-        }
+    pub(crate) fn new(env: &Env) -> Self {
+        Self { env: env.clone(), logins: files::logins(env), starts: StartLimit::default() }
+    }
+
+    fn target(&self, server: &Server) -> Target {
+        Target::new(server, Secrets::new(self.env.clone(), &server.folder), self.logins.clone())
     }
 
     /// Creates the upstream of a server by itself, which is not started yet.
     pub(crate) fn upstream(&self, server: &Server) -> Upstream {
-        let target = Target::new(server, &self.secrets, self.logins.clone());
+        let target = self.target(server);
         let stderr = target.stderr();
         Upstream::builder(server.id.clone(), client(server), target)
             .options(options(server))
@@ -50,7 +48,7 @@ impl Upstreams {
 
     /// Creates a server of a host.
     pub(crate) fn server(&self, server: &Server) -> HostServer {
-        let target = Target::new(server, &self.secrets, self.logins.clone());
+        let target = self.target(server);
         let stderr = target.stderr();
         HostServer::new(server.id.clone(), target)
             .client(client(server))

@@ -16,16 +16,16 @@ use crate::{
 };
 
 /// A gateway over HTTP that ends with this.
-struct Gateway {
+pub(crate) struct Gateway {
     url: String,
     /// The header with the token.
-    token: String,
+    pub(crate) token: String,
     child: Child,
     errors: Arc<Mutex<String>>,
 }
 
 impl Gateway {
-    fn start(config: &str, more: &[&str], vars: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(config: &str, more: &[&str], vars: &[(&str, &str)]) -> Self {
         let mut command = couplet();
         command.args(["gateway", config, "--http", "127.0.0.1:0"]).args(more).envs(vars.iter().copied());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -49,7 +49,7 @@ impl Gateway {
     }
 
     /// Runs a command with the URL in front of its arguments and the token behind them.
-    fn run(&self, command: &str, args: &[&str]) -> String {
+    pub(crate) fn run(&self, command: &str, args: &[&str]) -> String {
         self.run_at(&self.url.clone(), command, args)
     }
 
@@ -61,7 +61,7 @@ impl Gateway {
 
     /// Waits until a command says something.
     #[track_caller]
-    fn until(&self, command: &str, args: &[&str], says: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn until(&self, command: &str, args: &[&str], says: impl Fn(&str) -> bool) -> String {
         let end = Instant::now() + TIMEOUT;
         loop {
             let text = self.run(command, args);
@@ -149,6 +149,41 @@ fn a_configuration_is_checked_served_and_explained() {
     golden("gateway", &text.join("\n"));
 }
 
+/// The name is the one that clients see in the profile, also for servers of projects.
+#[test]
+fn explain_says_the_name_that_clients_see() {
+    let folder = Folder::new("gateway-explain");
+    let text = format!(
+        r#"{{ "mcpServers": {{ "shop": {{ "command": "{shop}" }} }},
+             "profiles": {{ "bare": {{ "names": "bare", "tools": {{ "shop": {{ "allow": ["add", "fail"], "rename": {{ "fail": "break" }} }} }} }},
+                            "named": {{ "tools": {{ "shop": {{ "rename": {{ "add": "plus" }} }} }} }} }} }}"#,
+        shop = shop()
+    );
+    write(&folder, "gateway.json", &text);
+    let project =
+        r#"{ "mcpServers": { "theirs": { "command": "SHOP" } }, "policy": [{ "deny": { "tool": "theirs/fail" } }] }"#;
+    let project = write(&folder, ".mcp.json", &project.replace("SHOP", &shop()));
+    let mut text = vec![run_in(&folder, &["gateway", "explain", "gateway.json", "theirs/add", "--project"])];
+    assert!(run(&["gateway", "trust", "--yes", &project]).contains("[exit 0]"));
+    let commands: &[&[&str]] = &[
+        &["shop/add", "--profile", "named"],
+        &["shop/add", "--profile", "bare"],
+        &["shop/fail", "--profile", "bare"],
+        &["shop/add", "--profile", "bare", "--project"],
+        &["theirs/fail", "--project"],
+    ];
+    text.extend(
+        commands.iter().map(|args| run_in(&folder, &[&["gateway", "explain", "gateway.json"], *args].concat())),
+    );
+    golden("gateway-explain", &text.join("\n"));
+    let gateway = Gateway::start(&folder.file("gateway.json"), &["--project", &project, "--profile", "bare"], &[]);
+    gateway.until("list", &["tools"], |text| text.contains("  break(") && text.contains("  bake("));
+    assert!(!gateway.run("list", &["tools"]).contains("  add("));
+    let status = run(&["gateway", "status", &folder.file("gateway.json")]);
+    let says = "hidden in profile bare: shop/add, theirs/add have the same name add; rename them in the profile";
+    assert!(status.contains(says), "{status}");
+}
+
 #[test]
 fn a_gateway_over_http_needs_its_token() {
     let folder = Folder::new("gateway-http");
@@ -207,6 +242,40 @@ fn the_file_is_followed() {
         thread::sleep(Duration::from_millis(100));
     }
     assert!(gateway.run("list", &["tools"]).contains("  add("), "the configuration before is in use");
+}
+
+/// A token that is removed from the file stops being valid, without a restart and also for profiles.
+#[test]
+fn tokens_follow_the_file() {
+    let folder = Folder::new("gateway-tokens");
+    let with = |tokens: &str| {
+        config(&folder, &format!(r#", "profiles": {{ "small": {{}} }}, "listen": {{ "tokens": {{ {tokens} }} }}"#))
+    };
+    let path = with(r#""ann": "ann-0123456789abcdef""#);
+    let mut gateway = Gateway::start(&path, &[], &[]);
+    let header = |name: &str| format!("Authorization: Bearer {name}-0123456789abcdef");
+    gateway.token = header("ann");
+    assert!(gateway.run("list", &["tools"]).contains("shop__add"));
+    with(r#""bob": "bob-0123456789abcdef""#);
+    gateway.token = header("bob");
+    gateway.until("list", &["tools"], |text| text.contains("shop__add"));
+    gateway.token = header("ann");
+    for url in [gateway.url.clone(), format!("{}/small", gateway.url)] {
+        let removed = gateway.run_at(&url, "list", &["tools"]);
+        assert!(removed.contains("[exit 7]"), "{removed}");
+    }
+    // One that cannot be resolved is an error of the file, which is then not used.
+    with(r#""ann": "${file:none}""#);
+    let end = Instant::now() + TIMEOUT;
+    while !run(&["gateway", "status", &path]).contains("not reloaded: ") {
+        assert!(Instant::now() < end);
+        thread::sleep(Duration::from_millis(100));
+    }
+    gateway.token = header("bob");
+    assert!(gateway.run("list", &["tools"]).contains("shop__add"));
+    // A running gateway cannot show a token that it generates, so that every caller is refused without one.
+    with("");
+    gateway.until("list", &["tools"], |text| text.contains("[exit 7]"));
 }
 
 #[test]
@@ -318,6 +387,74 @@ fn s08_headers_of_callers_never_reach_a_server() {
     assert!(!sent.contains("s8-canary") && !sent.contains(gateway.token.rsplit(' ').next().unwrap()), "{sent}");
 }
 
+/// The same in a session, and with two servers: neither gets what the caller sent, or what is configured for the other.
+#[test]
+fn s08_headers_of_a_session_reach_none_of_two_servers() {
+    let folder = Folder::new("gateway-session-headers");
+    let (near, far) = (Recorded::start(), Recorded::start());
+    let entry =
+        |server: &Recorded, own: &str| format!(r#"{{ "url": "{}", "headers": {{ "X-Own": "{own}" }} }}"#, server.url);
+    let (one, two) = (entry(&near, "near-value"), entry(&far, "far-value"));
+    let text = format!(r#"{{ "mcpServers": {{ "near": {one}, "far": {two} }} }}"#);
+    let gateway = Gateway::start(&write(&folder, "gateway.json", &text), &[], &[]);
+    let canaries = "Cookie: s8-canary=1\r\nProxy-Authorization: Basic s8-canary\r\nX-Api-Key: s8-canary\r\nX-Own: s8-canary\r\n\
+                    X-Forwarded-For: s8-canary\r\nForwarded: for=s8-canary\r\nLast-Event-ID: s8-canary\r\n";
+    let start = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let answer = gateway.post(canaries, start);
+    let session = answer.lines().find_map(|line| {
+        let (name, id) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("mcp-session-id").then(|| id.trim().to_owned())
+    });
+    let session = session.expect(&answer);
+    let headers = format!("{canaries}MCP-Protocol-Version: 2025-06-18\r\nMcp-Session-Id: {session}\r\n");
+    gateway.post(&headers, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let list = gateway.post(&headers, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    assert!(list.contains("near__add") && list.contains("far__add"), "{list}");
+    for name in ["near__add", "far__add"] {
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"{name}","arguments":{{"a":1,"b":2}}}}}}"#
+        );
+        let answer = gateway.post(&headers, &call);
+        assert!(answer.contains("\"3\""), "{answer}");
+    }
+    let token = gateway.token.rsplit(' ').next().unwrap();
+    for (server, own, other) in [(&near, "near-value", "far-value"), (&far, "far-value", "near-value")] {
+        let sent = server.sent();
+        assert!(sent.contains(own) && sent.contains("tools/call"), "what is configured is sent: {sent}");
+        for secret in ["s8-canary", other, token, &session] {
+            assert!(!sent.contains(secret), "{secret}: {sent}");
+        }
+    }
+}
+
+/// A gateway that is killed leaves no server behind, and a server has the three descriptors of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn s20_servers_end_with_a_gateway_that_is_killed() {
+    let folder = Folder::new("gateway-killed");
+    let place = folder.path().display();
+    let list = |name: &str| format!("ls /proc/$$/fd > {place}/{name};");
+    // A server gets the descriptors that the test itself passes on to each program, and none of the gateway's.
+    let mut passing = Command::new("sh");
+    passing.args(["-c", &(list("passed") + " exit")]).stdin(Stdio::null()).output().unwrap();
+    let written = format!("echo $$ > {place}/pid.new; mv {place}/pid.new {place}/pid;");
+    let script = format!("{} {written} exec {}", list("fds"), shop());
+    let text = serde_json::json!({ "mcpServers": { "shop": { "command": "sh", "args": ["-c", script] } } });
+    let mut gateway = Gateway::start(&write(&folder, "gateway.json", &text.to_string()), &[], &[]);
+    assert!(gateway.run("call", &["shop__add", "a=1", "b=2"]).starts_with("3\n"));
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(read("fds"), read("passed"));
+    let process = format!("/proc/{}", read("pid").trim());
+    assert!(fs::exists(&process).unwrap(), "it runs");
+    gateway.child.kill().unwrap();
+    gateway.child.wait().unwrap();
+    let end = Instant::now() + Duration::from_secs(5);
+    while fs::read_to_string(format!("{process}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
+        assert!(Instant::now() < end, "it is still there");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn s13_names_cannot_make_headers_or_log_lines() {
     let folder = Folder::new("gateway-injection");
@@ -422,12 +559,26 @@ fn s22_secrets_and_arguments_are_in_no_log() {
     let token = gateway.token.rsplit(' ').next().unwrap();
     assert_eq!(errors.matches(token).count(), 1, "the token is shown once");
     let file = folder.file("audit.jsonl");
-    assert!(run(&["gateway", "audit", "verify", &file]).contains("complete and unchanged"));
+    let verified = run(&["gateway", "audit", "verify", &file]);
+    assert!(verified.contains("complete and unchanged, signed\n"), "{verified}");
+    let json = run(&["gateway", "audit", "verify", &file, "--json"]);
+    assert!(json.contains(r#""signatureChecked":true,"signed":true}"#), "{json}");
     write(&folder, "audit.jsonl", &audit.replacen("forecast", "forecasT", 1));
     assert!(run(&["gateway", "audit", "verify", &file]).contains("[exit 1]"), "a changed record is found");
     let cut = audit.lines().take(audit.lines().count() - 1).map(|line| format!("{line}\n")).collect::<String>();
     write(&folder, "audit.jsonl", &cut);
     assert!(run(&["gateway", "audit", "verify", &file]).contains("[exit 1]"), "a missing record is found");
+    // Each line has the hash of the one before, so that a head for the rest can be written, but not signed.
+    let last: serde_json::Value = serde_json::from_str(audit.lines().last().unwrap()).unwrap();
+    let head = serde_json::json!({ "seq": last["seq"].as_u64().unwrap() - 1, "hash": last["prev"] });
+    write(&folder, "audit.jsonl.head", &head.to_string());
+    let forged = run(&["gateway", "audit", "verify", &file]);
+    assert!(forged.contains("the head is not signed with this key") && forged.contains("[exit 1]"), "{forged}");
+    let unchecked = run(&["gateway", "audit", "verify", &file, "--without-key"]);
+    assert!(unchecked.contains("unchanged, not signed") && unchecked.contains("[exit 0]"), "{unchecked}");
+    fs::remove_file(folder.path().join("audit.jsonl.head")).unwrap();
+    let beheaded = run(&["gateway", "audit", "verify", &file]);
+    assert!(beheaded.contains("there is no head") && beheaded.contains("[exit 1]"), "{beheaded}");
 }
 
 #[test]
@@ -443,4 +594,20 @@ fn s25_a_project_is_used_once_it_is_approved() {
     assert!(run(&["gateway", "trust", "--yes", &project]).contains("[exit 0]"));
     let after = run(&["list", &bridge, "tools"]);
     assert!(after.contains("shop__add") && after.contains("theirs__add"), "{after}");
+}
+
+#[test]
+fn s25_an_approval_is_noticed_by_a_gateway_that_runs() {
+    let folder = Folder::new("gateway-approval");
+    let project = |args: &str| {
+        let text = format!(r#"{{ "mcpServers": {{ "theirs": {{ "command": "{}", "args": [{args}] }} }} }}"#, shop());
+        write(&folder, ".mcp.json", &text)
+    };
+    let path = project("");
+    let gateway = Gateway::start(&config(&folder, ""), &["--project", &path], &[]);
+    assert!(!gateway.run("list", &["tools"]).contains("theirs__add"));
+    assert!(run(&["gateway", "trust", "--yes", &path]).contains("[exit 0]"));
+    gateway.until("list", &["tools"], |text| text.contains("theirs__add"));
+    project("\"2025-06-18\"");
+    gateway.until("list", &["tools"], |text| !text.contains("theirs__add"));
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::{net::TcpListener, runtime::Runtime};
 
 use crate::{
+    gateway::Gateway,
     inspect::Inspect,
     kit::{Folder, couplet, golden, plain, show},
     terminal::Terminal,
@@ -72,6 +73,36 @@ fn a_login_is_stored_until_logout() {
     text.push_str(&run(&["call", &vault.url, "open", "--header", "Authorization: Bearer wrong"]));
     text.push_str(&run(&["login", "./server"]));
     golden("login", &plain(&text));
+}
+
+/// A gateway that runs uses the first login, and says how to make it.
+#[test]
+fn a_gateway_uses_a_login_that_is_made_while_it_runs() {
+    let (vault, folder) = (Guarded::start(), Folder::new("login-gateway"));
+    let state = folder.file("state");
+    let entry = |auth: &str| format!(r#"{{ "url": "{}"{auth} }}"#, vault.url);
+    let (plain, named) = (entry(""), entry(r#", "auth": { "oauth": {} }"#));
+    let text =
+        format!(r#"{{ "mcpServers": {{ "plain": {plain}, "named": {named} }}, "listen": {{ "auth": "none" }} }}"#);
+    std::fs::write(folder.path().join("gateway.json"), text).unwrap();
+    let mut gateway = Gateway::start(&folder.file("gateway.json"), &[], &[("XDG_STATE_HOME", &state)]);
+    gateway.token = "X-None: 1".to_owned();
+    let before = gateway.run("call", &["named__open"]);
+    assert!(!before.contains("[exit 0]"), "{before}");
+    let status = couplet().args(["gateway", "status", "--json"]).env("XDG_STATE_HOME", &state).output().unwrap();
+    let status = String::from_utf8_lossy(&status.stdout);
+    assert!(status.contains(&format!("run `couplet login {}`", vault.url)), "{status}");
+    assert!(vault.issuer.requests("/register").is_empty(), "nothing is registered for a login that was not asked for");
+
+    let mut terminal =
+        Terminal::start_with(&["login", &vault.url], &[("XDG_STATE_HOME", &state), ("PATH", "/there/is/nothing")]);
+    terminal.wait_for("Cannot open a browser");
+    let page = terminal.joined("  http://").replace(' ', "");
+    vault.runtime.block_on(log_in(&page)).unwrap();
+    assert!(terminal.end().contains("logged in to vault 1.0.0"));
+    for tool in ["named__open", "plain__open"] {
+        gateway.until("call", &[tool], |text| text.contains("opened"));
+    }
 }
 
 #[test]

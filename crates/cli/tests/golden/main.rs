@@ -23,6 +23,7 @@ mod manual;
 mod new;
 mod odd;
 mod openapi;
+mod pins;
 mod piped;
 #[cfg(unix)]
 mod readme;

@@ -1,8 +1,13 @@
 //! Members that hosts have in their files, and their meaning here.
 
+use std::time::Duration;
+
 use couplet_hosts::tree::{Member, Node, Value};
 
-use super::settings::Settings;
+use super::{
+    settings::{Limits, Settings},
+    units::Time,
+};
 
 /// Members of entries that only hosts have. They are named as ignored.
 const IGNORED: &[&str] = &[
@@ -16,24 +21,40 @@ const IGNORED: &[&str] = &[
     "description",
     "dev",
     "display_name",
-    "envFile",
     "experimental_environment",
     "gallery",
     "icon",
     "lifecycle",
     "remoteConfig",
     "required",
-    "sandbox",
     "sandboxEnabled",
     "scopes",
     "settings",
-    "startup_timeout_ms",
-    "startup_timeout_sec",
     "supports_parallel_tool_calls",
-    "timeout",
-    "tool_timeout_sec",
     "version",
 ];
+
+/// Timeouts, with their unit in milliseconds and what they limit. A `timeout` has the unit of its host.
+const TIMEOUTS: &[(&str, &str, u32, Timeout)] = &[
+    ("", "startup_timeout_ms", 1, Timeout::Connect),
+    ("", "startup_timeout_sec", 1000, Timeout::Connect),
+    ("", "tool_timeout_sec", 1000, Timeout::Call),
+    ("amazon-q", "timeout", 1, Timeout::Call),
+    ("cline", "timeout", 1000, Timeout::Call),
+    ("cline-cli", "timeout", 1000, Timeout::Call),
+    ("gemini-cli", "timeout", 1, Timeout::Call),
+    ("goose", "timeout", 1000, Timeout::Call),
+    ("opencode", "timeout", 1, Timeout::List),
+    ("roo-code", "timeout", 1000, Timeout::Call),
+];
+
+/// What a timeout limits.
+#[derive(Clone, Copy)]
+enum Timeout {
+    Connect,
+    List,
+    Call,
+}
 
 /// Lists of tools to hide, and of tools to offer, under the names that hosts use.
 const DENY: &[&str] = &["disabledTools", "disabled_tools", "excludeTools"];
@@ -50,7 +71,13 @@ pub(super) fn is_top_ignored(key: &str) -> bool {
 
 /// Returns all members of hosts, for the schema.
 pub(super) fn keys() -> impl Iterator<Item = &'static str> {
-    IGNORED.iter().chain(DENY).chain(ALLOW).chain(&["enabled"]).copied()
+    let timeouts = TIMEOUTS.iter().map(|(_, key, ..)| *key);
+    IGNORED.iter().chain(DENY).chain(ALLOW).chain(&["enabled", "envFile"]).copied().chain(timeouts)
+}
+
+/// Returns all top-level members of hosts, for the schema.
+pub(super) fn top_keys() -> impl Iterator<Item = &'static str> {
+    TOP_IGNORED.iter().copied()
 }
 
 /// The outcome of [`take`].
@@ -65,7 +92,7 @@ pub(super) enum Foreign {
 
 /// Maps a member of an entry that only hosts have. Members that narrow what is offered are mapped; members that approve
 /// calls are not, since only the gateway's own policy does that.
-pub(super) fn take(member: &Member, settings: &mut Settings) -> Foreign {
+pub(super) fn take(member: &Member, owner: Option<&str>, settings: &mut Settings) -> Foreign {
     let key = member.key.as_str();
     let names = || member.value.as_list().unwrap_or_default().iter().filter_map(Node::as_text).map(str::to_owned);
     match (key, &member.value.value) {
@@ -83,8 +110,29 @@ pub(super) fn take(member: &Member, settings: &mut Settings) -> Foreign {
             }
             settings.tools.allow.extend(names);
         }
-        _ if IGNORED.contains(&key) => return Foreign::Ignored,
+        (_, Value::Number(number)) if is_timeout(key) => return timeout(key, number, owner, &mut settings.limits),
+        _ if IGNORED.contains(&key) || is_timeout(key) => return Foreign::Ignored,
         _ => return Foreign::Own,
+    }
+    Foreign::Mapped
+}
+
+fn is_timeout(key: &str) -> bool {
+    TIMEOUTS.iter().any(|(_, timeout, ..)| *timeout == key)
+}
+
+/// Maps a timeout. One of a host whose unit is not known is ignored, and so is one that is no time.
+fn timeout(key: &str, number: &str, owner: Option<&str>, limits: &mut Limits) -> Foreign {
+    let is_here = |host: &str| host.is_empty() || owner == Some(host);
+    let row = TIMEOUTS.iter().find(|(host, timeout, ..)| *timeout == key && is_here(host));
+    let Some((_, _, unit, what)) = row else { return Foreign::Ignored };
+    let time = number.replace('_', "").parse().ok().map(|number: f64| number * f64::from(*unit) / 1000.0);
+    let time = time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).filter(|time| !time.is_zero());
+    let Some(time) = time else { return Foreign::Ignored };
+    match what {
+        Timeout::Connect => limits.connect_timeout = Some(Time(time)),
+        Timeout::List => limits.list_timeout = Some(Time(time)),
+        Timeout::Call => limits.timeout = Some(Time(time)),
     }
     Foreign::Mapped
 }

@@ -16,8 +16,8 @@ pub struct Launch {
 }
 
 impl Launch {
-    pub(super) fn new(entry: &Entry, removed: &[String], auth: Option<Auth>) -> Self {
-        Self { canonical: canonical(entry, removed, auth), lines: lines(entry, removed) }
+    pub(super) fn new(entry: &Entry, removed: &[String], env_file: Option<&Text>, auth: Option<Auth>) -> Self {
+        Self { canonical: canonical(entry, removed, env_file, auth), lines: lines(entry, removed, env_file) }
     }
 
     /// Returns the canonical JSON. It may contain secrets that the file contains.
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Launch {
     }
 }
 
-fn canonical(entry: &Entry, removed: &[String], auth: Option<Auth>) -> String {
+fn canonical(entry: &Entry, removed: &[String], env_file: Option<&Text>, auth: Option<Auth>) -> String {
     let pairs = |pairs: &[(String, Text)]| -> BTreeMap<String, String> {
         pairs.iter().map(|(name, text)| (name.clone(), text.to_string())).collect()
     };
@@ -52,6 +52,7 @@ fn canonical(entry: &Entry, removed: &[String], auth: Option<Auth>) -> String {
             members.insert("env", json!(pairs(&stdio.env)));
             members.insert("cwd", stdio.cwd.as_ref().map(ToString::to_string).into());
             members.insert("without", json!(removed));
+            members.extend(env_file.map(|path| ("envFile", path.to_string().into())));
         }
         Entry::Remote(remote) => {
             members.insert("url", remote.url.to_string().into());
@@ -63,7 +64,7 @@ fn canonical(entry: &Entry, removed: &[String], auth: Option<Auth>) -> String {
     json!(members).to_string()
 }
 
-fn lines(entry: &Entry, removed: &[String]) -> Vec<String> {
+fn lines(entry: &Entry, removed: &[String], env_file: Option<&Text>) -> Vec<String> {
     let mut lines = Vec::new();
     match entry {
         Entry::Stdio(stdio) => {
@@ -71,6 +72,7 @@ fn lines(entry: &Entry, removed: &[String]) -> Vec<String> {
             lines.push(format!("command: {}", json!(words.collect::<Vec<_>>())));
             lines.extend(stdio.cwd.iter().map(|cwd| format!("cwd: {cwd}")));
             lines.extend(stdio.env.iter().map(|(name, text)| format!("env: {name}={}", shown(name, text))));
+            lines.extend(env_file.map(|path| format!("env: all of the file {path}")));
             lines.extend(removed.iter().map(|name| format!("env: {name} is not passed on")));
         }
         Entry::Remote(remote) => {

@@ -1,6 +1,6 @@
 //! Where a file has its servers, and whose file it is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use couplet_hosts::{
     Env, Format, Host, Hosts,
@@ -15,8 +15,16 @@ pub(super) const SERVERS: &str = "mcpServers";
 /// References to variables that every file may use, in addition to those of its host.
 const REFERENCES: &[&str] = &["${env:NAME}", "${NAME}", "${NAME:-}"];
 
-/// Files of hosts that have the servers among many other settings.
-const MIXED: &[&str] = &[".claude.json", "settings.json", "claude_desktop_config.json"];
+/// Files of hosts that have the servers among many other settings, and the host.
+const MIXED: &[(&str, &str)] = &[
+    (".claude.json", "claude-code"),
+    ("settings.json", "gemini-cli"),
+    ("claude_desktop_config.json", "claude-desktop"),
+];
+
+/// Other files that have a name of their own, and the host.
+const NAMED: &[(&str, &str)] =
+    &[("cline_mcp_settings.json", "cline"), ("opencode.json", "opencode"), ("opencode.jsonc", "opencode")];
 
 /// The layout of a file.
 pub(super) struct Layout {
@@ -26,6 +34,10 @@ pub(super) struct Layout {
     key: Vec<String>,
     /// Whether it is the file of a host, which has servers for the gateway and nothing else.
     pub(super) is_hosts: bool,
+    /// The id of the host whose file it is.
+    pub(super) owner: Option<String>,
+    /// The folder of the file.
+    pub(super) folder: PathBuf,
 }
 
 impl Layout {
@@ -37,14 +49,17 @@ impl Layout {
         let hosts = Hosts::builtin();
         let is_here = |host: &&Host| host.places(env).iter().any(|place| place.path() == path);
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let of = |table: &[(&str, &str)]| table.iter().find(|(file, _)| *file == name).map(|(_, id)| (*id).to_owned());
         let by_path = hosts.iter().filter(|host| find(host, root).is_some()).find(is_here);
         if root.get(SERVERS).is_some() {
-            let host = match by_path.filter(|host| host.key() == [SERVERS]) {
+            let by_path = by_path.filter(|host| host.key() == [SERVERS]);
+            let host = match by_path {
                 Some(host) => host,
                 None => hosts.get("mcp-json")?,
             };
-            let host = host.clone().with_references(REFERENCES)?;
-            return Ok(Self { host, key: vec![SERVERS.to_owned()], is_hosts: MIXED.contains(&name) });
+            let owner = by_path.map(|host| host.id().to_owned()).or_else(|| of(MIXED)).or_else(|| of(NAMED));
+            let (host, key) = (host.clone().with_references(REFERENCES)?, vec![SERVERS.to_owned()]);
+            return Ok(Self { host, key, is_hosts: of(MIXED).is_some(), owner, folder: folder(path).to_owned() });
         }
         let is_json = |format| matches!(format, Format::Json | Format::Jsonc);
         let same = |host: &&Host| host.format() == format || (is_json(host.format()) && is_json(format));
@@ -54,7 +69,9 @@ impl Layout {
             return Err(Error::config(path, None, what).hinted("`couplet gateway schema` describes the file"));
         };
         let key = find(host, root).unwrap_or_default();
-        Ok(Self { host: host.clone().with_references(REFERENCES)?, key, is_hosts: true })
+        let owner = of(NAMED).or_else(|| Some(host.id().to_owned()));
+        let host = host.clone().with_references(REFERENCES)?;
+        Ok(Self { host, key, is_hosts: true, owner, folder: folder(path).to_owned() })
     }
 
     /// Returns the entries in the order of the file, without those that are not servers.
@@ -76,6 +93,11 @@ impl Layout {
     pub(super) fn top(&self) -> &str {
         self.key.first().map_or(SERVERS, String::as_str)
     }
+}
+
+/// Returns the folder of a file, which relative paths in it start from.
+pub(super) fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The keys that lead to the servers of a host in a file.

@@ -143,7 +143,7 @@ impl Config {
     /// Returns the folder of the file, which relative paths in it start from.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+        layout::folder(&self.path)
     }
 
     /// Checks the names, servers and patterns of profiles.
@@ -196,7 +196,7 @@ fn read_servers(layout: &Layout, root: &Node, notes: &mut Vec<String>) -> Result
             return Err(Problem::new(&member.span, format!("there are two servers `{}`", member.key)));
         }
         seen.push(&member.key);
-        let (server, ignored) = Server::read(&layout.host, member)?;
+        let (server, ignored) = Server::read(layout, member)?;
         if !ignored.is_empty() {
             let names: Vec<_> = ignored.iter().map(|key| format!("`{key}`")).collect();
             notes.push(format!("server `{}`: {} of hosts, ignored here", member.key, names.join(", ")));

@@ -55,6 +55,9 @@ pub fn schema() -> Value {
             "items": rule(),
         }),
     );
+    for name in foreign::top_keys() {
+        properties.entry(name).or_insert_with(|| json!({ "description": "A setting of hosts." }));
+    }
     definitions.insert("Server".to_owned(), entry);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

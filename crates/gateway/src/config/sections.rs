@@ -138,6 +138,11 @@ pub struct Audit {
     pub on_full: OnFull,
     /// The size at which a new file is begun (default: 64M).
     pub rotate: Option<Size>,
+    /// The key that the head is signed with and digests of arguments are made with, as a reference such as `${file:PATH}`
+    /// to at least 32 characters (default: the user's own, which is created).
+    pub key: Option<String>,
+    /// The name of this gateway in records, where several write audit files.
+    pub replica: Option<String>,
 }
 
 /// What of arguments is recorded.

@@ -1,8 +1,10 @@
 //! A server of a configuration.
 
+use std::path::PathBuf;
+
 use couplet_host::names::ServerId;
 use couplet_hosts::{
-    Entry, Host,
+    Entry, Text,
     tree::{Member, Node, Value},
 };
 
@@ -10,9 +12,14 @@ use super::{
     Launch,
     de::{self, Problem},
     foreign::{self, Foreign},
+    layout::Layout,
     schema,
     settings::Settings,
 };
+
+/// The error for a setting that would not be followed.
+const NO_SANDBOX: &str = "`sandbox` is not supported, and the server would run without it: remove it, and start the server in a \
+                          sandbox by its `command`, for example with `bwrap` or `docker`";
 
 /// A server: how it is reached, and its settings.
 #[derive(Clone, Debug)]
@@ -26,6 +33,10 @@ pub struct Server {
     pub entry: Entry,
     /// Variables that are not passed on although they usually are: `"env": {"HOME": null}`.
     pub removed: Vec<String>,
+    /// The file with more variables, which `env` takes precedence over.
+    pub env_file: Option<Text>,
+    /// The folder that relative paths start from: that of the file.
+    pub folder: PathBuf,
     /// The settings.
     pub settings: Settings,
     /// The launch, as written.
@@ -34,21 +45,30 @@ pub struct Server {
 
 impl Server {
     /// Reads an entry, and returns it with the members that are ignored.
-    pub(super) fn read(host: &Host, member: &Member) -> Result<(Self, Vec<String>), Problem> {
+    pub(super) fn read(layout: &Layout, member: &Member) -> Result<(Self, Vec<String>), Problem> {
         let key = &member.key;
         let node = &member.value;
         let fail = |span: &std::ops::Range<usize>, what: String| Problem::new(span, format!("server `{key}`: {what}"));
         let members = node.members().ok_or_else(|| fail(&node.span, format!("it is {}, not a table", node.kind())))?;
         let mut mapped = Settings::default();
-        let (mut launch, mut own, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut launch, mut own, mut ignored, mut env_file) = (Vec::new(), Vec::new(), Vec::new(), None);
         for (at, member) in members.iter().enumerate() {
             if members[..at].iter().any(|earlier| earlier.key == member.key) {
                 return Err(fail(&member.span, format!("`{}` occurs twice", member.key)));
             }
-            match foreign::take(member, &mut mapped) {
+            match foreign::take(member, layout.owner.as_deref(), &mut mapped) {
                 Foreign::Mapped => {}
                 Foreign::Ignored => ignored.push(member.key.clone()),
                 Foreign::Own if member.key == "oauth" => ignored.push(member.key.clone()),
+                Foreign::Own if member.key == "sandbox" && layout.owner.is_some() => ignored.push(member.key.clone()),
+                Foreign::Own if member.key == "sandbox" => return Err(fail(&member.span, NO_SANDBOX.to_owned())),
+                Foreign::Own if member.key == "envFile" => {
+                    let path = member
+                        .value
+                        .as_text()
+                        .ok_or_else(|| fail(&member.span, "`envFile`: expected a path".to_owned()))?;
+                    env_file = Some(layout.host.read_text(path));
+                }
                 Foreign::Own if Entry::is_key(&member.key) => launch.push(member.clone()),
                 Foreign::Own => own.push(member.clone()),
             }
@@ -59,7 +79,7 @@ impl Server {
         }
         let removed = take_removed(&mut launch);
         let table = |members| Node { span: node.span.clone(), value: Value::Table(members) };
-        let entry = host.read_entry(&table(launch)).map_err(|what| fail(&member.span, what))?;
+        let entry = layout.host.read_entry(&table(launch)).map_err(|what| fail(&member.span, what))?;
         let settings: Settings = de::read(&table(own)).map_err(|problem| {
             let span = problem.span.clone().unwrap_or_else(|| member.span.clone());
             fail(&span, problem.what)
@@ -70,8 +90,9 @@ impl Server {
             Some(id) => ServerId::parse(id).map_err(|error| fail(&member.span, format!("`id`: {error}")))?,
             None => ServerId::from_key(key),
         };
-        let launch = Launch::new(&entry, &removed, settings.auth);
-        Ok((Self { key: key.clone(), id, entry, removed, settings, launch }, ignored))
+        let launch = Launch::new(&entry, &removed, env_file.as_ref(), settings.auth);
+        let folder = layout.folder.clone();
+        Ok((Self { key: key.clone(), id, entry, removed, env_file, folder, settings, launch }, ignored))
     }
 
     /// Returns whether its definitions and its launch must match the lock file.
@@ -82,11 +103,15 @@ impl Server {
 }
 
 impl Settings {
-    /// Adds the settings that were mapped from those of hosts.
+    /// Adds the settings that were mapped from those of hosts. The gateway's own take precedence.
     fn with(mut self, mapped: Self) -> Self {
         self.disabled |= mapped.disabled;
         self.tools.allow.extend(mapped.tools.allow);
         self.tools.deny.extend(mapped.tools.deny);
+        let (limits, mapped) = (&mut self.limits, mapped.limits);
+        limits.connect_timeout = limits.connect_timeout.or(mapped.connect_timeout);
+        limits.list_timeout = limits.list_timeout.or(mapped.list_timeout);
+        limits.timeout = limits.timeout.or(mapped.timeout);
         self
     }
 }

@@ -53,8 +53,7 @@ fn files_of_hosts_load_unchanged() {
         (
             "cursor/mcp.json",
             "linear url: https://linear.example.com/sse; header: X-Key: ${LINEAR_KEY}\n\
-             shell command: [\"mcp-shell\",\"--root\",\"/srv\"]\n\
-             note: server `shell`: `envFile` of hosts, ignored here",
+             shell command: [\"mcp-shell\",\"--root\",\"/srv\"]; env: all of the file .env",
         ),
         (
             "vscode/mcp.json",
@@ -68,7 +67,7 @@ fn files_of_hosts_load_unchanged() {
             "gemini/settings.json",
             "a url: https://a.example.com/mcp\n  allow [\"x\", \"y\"] deny []\n\
              b command: [\"python\",\"-m\",\"b\"]; cwd: ./b\n  allow [] deny [\"drop\"]\n\
-             note: server `a`: `timeout`, `trust` of hosts, ignored here\n\
+             note: server `a`: `trust` of hosts, ignored here\n\
              note: `security` of hosts, ignored here",
         ),
         (
@@ -79,23 +78,67 @@ fn files_of_hosts_load_unchanged() {
         (
             "cline/cline_mcp_settings.json",
             "weather command: [\"node\",\"w.js\"]\nold disabled\n\
-             note: server `weather`: `alwaysAllow`, `autoApprove`, `timeout` of hosts, ignored here",
+             note: server `weather`: `alwaysAllow`, `autoApprove` of hosts, ignored here",
         ),
         (
             "goose/config.yaml",
             "fetch command: [\"uvx\",\"mcp-server-fetch\"]; env: A=b; env: FETCH_KEY=${FETCH_KEY}\n\
-             note: server `fetch`: `timeout`, `description` of hosts, ignored here\n\
+             note: server `fetch`: `description` of hosts, ignored here\n\
              note: `GOOSE_MODEL` of hosts, ignored here",
         ),
         (
             "codex/config.toml",
             "docs command: [\"docs-server\",\"--stdio\"]; env: LEVEL=3; env: DOCS_KEY=${DOCS_KEY}\n  allow [\"search\"] deny []\n\
              figma url: https://mcp.figma.com/mcp; header: Authorization: …${FIGMA_TOKEN}\n\
-             note: server `docs`: `startup_timeout_sec` of hosts, ignored here\n\
              note: `model`, `approval_policy`, `profiles` of hosts, ignored here",
         ),
     ] {
         assert_eq!(shown(name), expected, "{name}");
+    }
+}
+
+/// A timeout counts in the unit of its host, and the gateway's own takes precedence.
+#[test]
+fn timeouts_of_hosts_are_honoured() {
+    let entry = |more: &str| format!(r#"{{ "mcpServers": {{ "a": {{ "command": "x", {more} }} }} }}"#);
+    let goose = |more: &str| format!("extensions:\n  a: {{ type: stdio, cmd: x, {more} }}\n");
+    let codex = |more: &str| format!("[mcp_servers.a]\ncommand = \"x\"\n{more}\n");
+    let opencode = |more: &str| format!(r#"{{ "mcp": {{ "a": {{ "type": "local", "command": ["x"], {more} }} }} }}"#);
+    for (path, text, expected) in [
+        ("/x/cline_mcp_settings.json", entry("\"timeout\": 90"), "call 90s"),
+        ("/u/ann/.gemini/settings.json", entry("\"timeout\": 90000"), "call 90s"),
+        ("/x/settings.json", entry("\"timeout\": 1500"), "call 1.5s"),
+        ("/x/config.yaml", goose("timeout: 300"), "call 300s"),
+        ("/x/config.toml", codex("startup_timeout_sec = 20\ntool_timeout_sec = 120.5"), "connect 20s call 120.5s"),
+        ("/x/config.toml", codex("startup_timeout_ms = 2_500"), "connect 2.5s"),
+        ("/x/opencode.json", opencode("\"timeout\": 7000"), "list 7s"),
+        ("/x/gateway.json", entry("\"tool_timeout_sec\": 5, \"limits\": { \"timeout\": \"9s\" }"), "call 9s"),
+        ("/x/gateway.json", entry("\"timeout\": 5"), "ignored"),
+        ("/x/cline_mcp_settings.json", entry("\"timeout\": -1"), "ignored"),
+        ("/x/cline_mcp_settings.json", entry("\"timeout\": 0"), "ignored"),
+        ("/x/cline_mcp_settings.json", entry("\"timeout\": \"1m\""), "ignored"),
+    ] {
+        let config = Config::parse(path.as_ref(), &text, &env()).expect(path);
+        let limits = &config.servers[0].settings.limits;
+        let named = [("connect", limits.connect_timeout), ("list", limits.list_timeout), ("call", limits.timeout)];
+        let mut shown: Vec<_> =
+            named.iter().filter_map(|(name, time)| Some(format!("{name} {:?}", (*time)?.0))).collect();
+        shown.extend(config.notes.iter().filter(|note| note.contains("timeout")).map(|_| "ignored".to_owned()));
+        assert_eq!(shown.join(" "), expected, "{path} {text}");
+    }
+}
+
+/// A setting that confines a server must not be ignored where the user has written it for the gateway.
+#[test]
+fn s20_a_sandbox_is_refused_in_the_gateways_own_file() {
+    let entry = |key: &str| {
+        format!("{{ \"{key}\": {{ \"a\": {{ \"command\": \"x\",\n  \"sandbox\": {{ \"net\": [] }} }} }} }}")
+    };
+    let error = parse(&entry("mcpServers")).expect_err("it would not be followed").to_string();
+    assert!(error.starts_with("`gateway.json:2:3`: server `a`: `sandbox` is not supported"), "{error}");
+    for (path, key) in [("/x/mcp.json", "servers"), ("/u/ann/.cursor/mcp.json", "mcpServers")] {
+        let config = Config::parse(path.as_ref(), &entry(key), &env()).expect(path);
+        assert_eq!(config.notes, ["server `a`: `sandbox` of hosts, ignored here"], "{path}");
     }
 }
 
@@ -216,6 +259,7 @@ fn s04_each_part_of_a_launch_counts() {
         ("${env:T}", "${env:U}"),
         ("/srv", "/tmp"),
         ("\"A\": \"1\"", "\"A\": \"1\", \"HOME\": null"),
+        ("\"x\"", "\"x\", \"envFile\": \".env\""),
     ] {
         assert_ne!(launch(base), launch(&base.replace(from, to)), "{to}");
     }
@@ -232,9 +276,7 @@ fn the_schema_accepts_what_is_read() {
     let strict: serde_json::Value = serde_json::from_str(ALL).expect("it is JSON");
     assert!(schema.check(&strict.to_string()).is_ok());
     for name in ["claude_desktop_config.json", "cursor/mcp.json", "cline/cline_mcp_settings.json"] {
-        let text = std::fs::read_to_string(data(name))
-            .expect("it is there")
-            .replace("\"globalShortcut\": \"Ctrl+Space\",", "");
+        let text = std::fs::read_to_string(data(name)).expect("it is there");
         assert!(schema.check(&text).is_ok(), "{name}");
     }
     for (from, to) in [("\"policy\"", "\"polici\""), ("\"calls\": 8", "\"calls\": \"8\""), ("\"10m\"", "\"10 m\"")] {

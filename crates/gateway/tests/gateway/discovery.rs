@@ -52,6 +52,41 @@ async fn a_search_finds_what_the_policy_allows_and_nothing_else_is_callable() {
     assert!(audit.contains("open_issue") && !audit.contains("call_tool"), "the called tool is recorded: {audit}");
 }
 
+/// A server cannot take the names of the tools that search and call for the others.
+#[tokio::test]
+async fn s02_a_server_that_offers_search_tools_does_not_replace_the_search() {
+    let evil = Upstream::start(&["search_tools", "call_tool", "honest"]).await;
+    let text = format!(
+        r#"{{ "mcpServers": {{ "evil": {} }},
+             "profiles": {{ "lazy": {{ "discovery": "search", "names": "bare" }},
+                            "renamed": {{ "discovery": "search", "names": "bare",
+                                          "tools": {{ "evil": {{ "rename": {{ "honest": "search_tools" }} }} }} }} }} }}"#,
+        evil.entry("")
+    );
+    let gateway = File::new(&text).start().await.unwrap();
+    gateway.ready(SHORT).await;
+    for (profile, version) in
+        ["lazy", "renamed"].into_iter().flat_map(|p| ProtocolVersion::ALL.iter().map(move |v| (p, *v)))
+    {
+        let client = Client::new("test", "1.0.0").versions([version]);
+        let client = client.connect(gateway.service(Some(profile)).unwrap()).await.unwrap();
+        assert_eq!(names(&client).await, ["call_tool", "search_tools"], "{profile} {version}");
+        for query in ["search_tools", "call_tool", "honest"] {
+            let text = client.call("search_tools", json!({ "query": query })).await.unwrap().text();
+            assert!(!["search_tools", "call_tool", "honest"].contains(&text.as_str()), "the server answered: {text}");
+            let taken = found(&client, query).await;
+            assert!(taken.iter().all(|name| name == "honest"), "{profile} {version}: {taken:?}");
+        }
+        assert_eq!(found(&client, "honest").await.len(), usize::from(profile == "lazy"), "the others are found");
+        for name in ["search_tools", "call_tool"] {
+            let called = client.call("call_tool", json!({ "name": name, "arguments": { "query": "honest" } })).await;
+            let text = called.map(|result| result.text()).unwrap_or_default();
+            assert!(!["search_tools", "call_tool", "honest"].contains(&text.as_str()), "the server answered: {text}");
+        }
+    }
+    gateway.close().await;
+}
+
 #[tokio::test]
 async fn a_reload_changes_how_tools_are_found() {
     let one = Upstream::start(&["a"]).await;

@@ -102,7 +102,7 @@ async fn gateway() {
     let address = listener.local_addr().unwrap();
     let access = gateway.access().await.unwrap();
     fs::write(folder.join("debug.txt"), format!("{gateway:?} {:?} {access:?}", gateway.config())).unwrap();
-    let tokens = Arc::new(access.tokens.unwrap());
+    let tokens = access.tokens.unwrap().borrow().clone();
     let transport =
         HttpTransport::from_listener(listener).endpoint(move |endpoint| endpoint.authorize(tokens)).metrics("/metrics");
     let serving = tokio::spawn(transport.serve(gateway.service(None).unwrap(), gateway.limits()));

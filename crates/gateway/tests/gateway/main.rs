@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
 #![expect(clippy::print_stdout, reason = "figures of acceptance tests, to be quoted")]
 
+mod audit;
 mod discovery;
 mod hygiene;
 mod kit;
 mod large;
+#[cfg(unix)]
+mod projects;
 mod reload;
 mod rules;

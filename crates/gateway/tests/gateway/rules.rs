@@ -3,7 +3,10 @@
 use std::fs;
 
 use couplet_gateway::{PinFile, Unapproved, inspect};
-use couplet_host::pins::{Launch, Select};
+use couplet_host::{
+    names::ServerId,
+    pins::{Launch, Select},
+};
 use serde_json::json;
 
 use crate::kit::{File, SHORT, Upstream, client, names};
@@ -54,17 +57,46 @@ async fn s04_a_server_that_is_swapped_is_not_used() {
     let config = gateway.config();
     let pins = PinFile::new(config.lock_path());
     let lock = pins.read().unwrap();
-    let found = inspect(&config, &file.env(), &lock, Unapproved::Leave, |_| true).await;
+    let found = inspect(&config, &file.env(), &lock, |_| Some(Unapproved::Leave)).await;
     assert_eq!(found[0].launch, Launch::Changed);
     assert!(found[0].seen.is_err(), "it is not contacted");
 
-    let found = inspect(&config, &file.env(), &lock, Unapproved::Start, |_| true).await;
+    let found = inspect(&config, &file.env(), &lock, |_| Some(Unapproved::Start)).await;
     let mut lock = pins.read().unwrap();
     assert_eq!(found[0].approve(&mut lock, Select::Server), Ok(2));
     pins.write(&lock).unwrap();
     gateway.reload().await.unwrap();
     gateway.ready(SHORT).await;
     assert_eq!(names(&client).await, ["one__a", "one__steal"], "once it is approved, it is used");
+    gateway.close().await;
+}
+
+/// A bare name that two servers have is hidden, and the status says so.
+#[tokio::test]
+async fn s01_collisions_of_bare_names_are_in_the_status() {
+    let (one, two) = (Upstream::start(&["a", "b"]).await, Upstream::start(&["a", "c"]).await);
+    let text = |rename: &str| {
+        format!(
+            r#"{{ "mcpServers": {{ "one": {}, "two": {} }}, "names": "bare",
+                 "profiles": {{ "other": {{ "names": "prefixed" }}, "small": {{ "tools": {{ "two": {{ "rename": {{ {rename} }} }} }} }} }} }}"#,
+            one.entry(""),
+            two.entry("")
+        )
+    };
+    let file = File::new(&text(""));
+    let gateway = file.start().await.unwrap();
+    gateway.ready(SHORT).await;
+    let claimants = json!([{ "server": "one", "name": "a" }, { "server": "two", "name": "a" }]);
+    let collision = |profile: &str| json!({ "profile": profile, "name": "a", "claimants": claimants });
+    assert_eq!(names(&client(&gateway, None).await).await, ["b", "c"]);
+    assert_eq!(gateway.status()["collisions"], json!([collision("default"), collision("small")]));
+
+    file.write(&text(r#""a": "a2""#));
+    gateway.reload().await.unwrap();
+    assert_eq!(names(&client(&gateway, Some("small")).await).await, ["a", "a2", "b", "c"]);
+    assert_eq!(gateway.status()["collisions"], json!([collision("default")]));
+    let naming = |profile: &str| gateway.config().naming(profile).name(&ServerId::from_key("two"), "a");
+    assert_eq!([naming("default"), naming("small"), naming("other")], ["a", "a2", "two__a"]);
     gateway.close().await;
 }
 

@@ -30,7 +30,7 @@ pub(super) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     }
     let _ = couplet::stdio::children::guard();
     let lock = PinFile::new(config.lock_path()).read()?;
-    let found = inspect(&config, &env, &lock, Unapproved::Leave, |_| true).await;
+    let found = inspect(&config, &env, &lock, |_| Some(Unapproved::Leave)).await;
     output.print(&offered(&found, output)?)?;
     let failed = found.iter().filter(|server| server.seen.is_err()).count();
     if failed == 0 {

@@ -4,12 +4,13 @@ use std::{fmt::Write, path::PathBuf, sync::Arc};
 
 use couplet::core::clock::unix_seconds;
 use couplet::types::ToolAnnotations;
-use couplet_gateway::{Config, Inspected, PinFile, Unapproved, config::Server, inspect};
+use couplet_gateway::{Approvals, Config, Inspected, PinFile, Unapproved, config::Server, inspect};
 use couplet_host::{
-    names::{Kind, exposed_name},
-    pins::{Pin, Seen},
+    names::{Kind, ServerId},
+    pins::{Lock, Pin, Seen},
     policy::{Door, Effects, Glob, Subject},
 };
+use couplet_hosts::Env;
 
 use super::{here, load};
 use crate::{
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     /// Tool, as SERVER/TOOL with its name at the server
     #[arg(value_name = "SERVER/TOOL")]
     tool: String,
+    /// Add the servers of a project's file, if it is approved
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = ".mcp.json")]
+    project: Vec<PathBuf>,
     /// Profile that the caller uses
     #[arg(long, value_name = "NAME", default_value = "default")]
     profile: String,
@@ -36,7 +40,7 @@ pub(crate) struct Args {
 pub(super) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let _ = couplet::stdio::children::guard();
     let env = here()?;
-    let config = load(Some(args.config.clone()), &env, output)?;
+    let config = with_projects(&args, &env, output)?;
     let (key, tool) = args.tool.split_once('/').ok_or_else(|| {
         Failure::usage(format!("`{}` is not SERVER/TOOL", args.tool)).hint("for example files/read_file")
     })?;
@@ -45,12 +49,54 @@ pub(super) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     }
     let server = find(&config, key)?;
     let lock = PinFile::new(config.lock_path()).read()?;
-    let found = inspect(&config, &env, &lock, Unapproved::Leave, |other| other.key == server.key).await;
+    let naming = config.naming(&args.profile);
+    // With bare names, any other server can claim the name, too.
+    let wanted = |other: &Server| naming.is_bare() || other.key == server.key;
+    let found = inspect(&config, &env, &lock, |other| wanted(other).then_some(Unapproved::Leave)).await;
     let mut page = String::new();
-    if let Some(one) = found.first() {
+    if let Some(one) = found.iter().find(|one| one.server.key == server.key) {
+        let name = naming.name(&server.id, tool);
+        let _ = writeln!(page, "name: {}", text::line(&name));
         explain(&mut page, &args, &config, one, tool, &lock);
+        let is_shown = in_profile(&config, server, &args.profile, tool).is_ok();
+        let others = found.iter().filter(|_| is_shown).flat_map(|one| claimants(&args, &config, one, &lock, &name));
+        for (id, raw) in others.filter(|(id, raw)| **id != server.id || *raw != tool) {
+            let what = format!("hidden: {id}/{raw} has the same name; rename one of them in the profile");
+            let _ = writeln!(page, "collision: {}", text::line(&what));
+        }
     }
     output.print(&page)
+}
+
+/// Loads the configuration, with the servers and rules of projects.
+fn with_projects(args: &Args, env: &Env, output: &Output) -> Result<Config, Failure> {
+    let mut config = load(Some(args.config.clone()), env, output)?;
+    let known = config.notes.len();
+    for path in &args.project {
+        config.add_project(Approvals::of(env).read(path, env)?);
+    }
+    for note in config.notes.iter().skip(known) {
+        output.warn(&text::line(note));
+    }
+    Ok(config)
+}
+
+/// The tools of a server that have a name in a profile. Rules do not count here: they depend on the caller.
+fn claimants<'a>(
+    args: &Args,
+    config: &Config,
+    one: &'a Inspected,
+    lock: &Lock,
+    name: &str,
+) -> Vec<(&'a ServerId, &'a str)> {
+    let (server, naming) = (&one.server, config.naming(&args.profile));
+    let is_shown = |seen: &&Seen| {
+        seen.kind == Kind::Tool
+            && naming.name(&server.id, &seen.raw) == name
+            && in_profile(config, server, &args.profile, &seen.raw).is_ok()
+            && is_approved(config, server, seen, lock)
+    };
+    one.seen.iter().flatten().filter(is_shown).map(|seen| (&server.id, &*seen.raw)).collect()
 }
 
 fn find<'a>(config: &'a Config, key: &str) -> Result<&'a Server, Failure> {
@@ -61,17 +107,8 @@ fn find<'a>(config: &'a Config, key: &str) -> Result<&'a Server, Failure> {
     })
 }
 
-fn explain(
-    page: &mut String,
-    args: &Args,
-    config: &Config,
-    one: &Inspected,
-    tool: &str,
-    lock: &couplet_host::pins::Lock,
-) {
+fn explain(page: &mut String, args: &Args, config: &Config, one: &Inspected, tool: &str, lock: &Lock) {
     let server = &one.server;
-    let name = exposed_name(&server.id, tool);
-    let _ = writeln!(page, "name: {}", text::line(&name));
     let seen = match &one.seen {
         Ok(seen) => seen,
         Err(why) => {
@@ -100,7 +137,14 @@ fn explain(
     }
 }
 
-fn pinned(config: &Config, server: &Server, definition: &Seen, lock: &couplet_host::pins::Lock) -> String {
+/// Whether the lock file does not hide a tool.
+fn is_approved(config: &Config, server: &Server, seen: &Seen, lock: &Lock) -> bool {
+    let is_new = !lock.servers().any(|id| *id == server.id);
+    let state = || lock.state(&server.id, Kind::Tool, &seen.raw, &seen.fingerprint, unix_seconds());
+    !config.pins || !server.is_pinned() || is_new || state() == Pin::Approved
+}
+
+fn pinned(config: &Config, server: &Server, definition: &Seen, lock: &Lock) -> String {
     if !config.pins || !server.is_pinned() {
         return "not used for this server".to_owned();
     }
@@ -114,25 +158,30 @@ fn pinned(config: &Config, server: &Server, definition: &Seen, lock: &couplet_ho
 }
 
 /// Whether the lists of tools in the configuration hide a tool.
-fn selected(config: &Config, server: &Server, profile: &str, tool: &str) -> String {
-    let matches = |patterns: &[String]| patterns.iter().any(|p| Glob::new(p).is_ok_and(|glob| glob.matches(tool)));
-    let hides = |allow: &[String], deny: &[String]| (!allow.is_empty() && !matches(allow)) || matches(deny);
+fn selected(config: &Config, server: &Server, profile: &str, tool: &str) -> &'static str {
     let own = &server.settings.tools;
-    if hides(&own.allow, &own.deny) {
-        return "hidden by `tools` of the server".to_owned();
+    match in_profile(config, server, profile, tool) {
+        _ if hides(&own.allow, &own.deny, tool) => "hidden by `tools` of the server",
+        Err(why) => why,
+        Ok(()) => "shown",
     }
-    let Some(profile) = config.profiles.get(profile) else { return "shown".to_owned() };
+}
+
+/// Whether a profile has a tool, or else why not.
+fn in_profile(config: &Config, server: &Server, profile: &str, tool: &str) -> Result<(), &'static str> {
+    let Some(profile) = config.profiles.get(profile) else { return Ok(()) };
     if profile.servers.as_ref().is_some_and(|servers| !servers.contains(&server.key)) {
-        return "hidden: the profile does not have the server".to_owned();
+        return Err("hidden: the profile does not have the server");
     }
     match profile.tools.get(&server.key) {
-        Some(tools) if hides(&tools.allow, &tools.deny) => "hidden by `tools` of the profile".to_owned(),
-        Some(tools) => match tools.rename.get(tool) {
-            Some(name) => format!("shown, as `{}`", text::line(name)),
-            None => "shown".to_owned(),
-        },
-        None => "shown".to_owned(),
+        Some(tools) if hides(&tools.allow, &tools.deny, tool) => Err("hidden by `tools` of the profile"),
+        _ => Ok(()),
     }
+}
+
+fn hides(allow: &[String], deny: &[String], tool: &str) -> bool {
+    let matches = |patterns: &[String]| patterns.iter().any(|p| Glob::new(p).is_ok_and(|glob| glob.matches(tool)));
+    (!allow.is_empty() && !matches(allow)) || matches(deny)
 }
 
 fn effects(config: &Config, server: &Server, definition: &Seen) -> Effects {

@@ -1,5 +1,6 @@
 //! `couplet gateway`: many servers as one, from a configuration file.
 
+mod approve;
 mod audit;
 mod check;
 mod explain;

@@ -4,14 +4,14 @@ use std::{fmt::Write, sync::Arc};
 
 use clap::Subcommand;
 use couplet::core::clock::unix_seconds;
-use couplet_gateway::{Config, Inspected, PinFile, Unapproved, inspect};
+use couplet_gateway::{Inspected, PinFile, Unapproved, inspect};
 use couplet_host::{
     names::Kind,
-    pins::{Launch, Lock, Select},
+    pins::{Launch, Lock},
 };
 use serde_json::json;
 
-use super::{ConfigArgs, here, load};
+use super::{ConfigArgs, approve, here, load};
 use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
@@ -29,7 +29,7 @@ enum PinsCommand {
     /// Show what differs from the lock file
     Diff(CompareArgs),
     /// Approve what servers offer now, and how they are started
-    Approve(Approve),
+    Approve(approve::Args),
     /// Fail if anything differs from the lock file, without a diff
     Check(CompareArgs),
 }
@@ -40,20 +40,12 @@ struct CompareArgs {
     config: ConfigArgs,
 }
 
-#[derive(clap::Args, Debug)]
-struct Approve {
-    /// Configuration
-    config: std::path::PathBuf,
-    /// Server, or server/tool (default: all servers)
-    items: Vec<String>,
-}
-
 pub(super) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let _ = couplet::stdio::children::guard();
     match args.command {
         PinsCommand::Diff(args) => compare(args, true, output).await,
         PinsCommand::Check(args) => compare(args, false, output).await,
-        PinsCommand::Approve(args) => approve(args, output).await,
+        PinsCommand::Approve(args) => approve::run(args, output).await,
     }
 }
 
@@ -61,7 +53,7 @@ async fn compare(args: CompareArgs, in_detail: bool, output: &Output) -> Result<
     let env = here()?;
     let config = load(args.config.config, &env, output)?;
     let lock = PinFile::new(config.lock_path()).read()?;
-    let found = inspect(&config, &env, &lock, Unapproved::Leave, couplet_gateway::config::Server::is_pinned).await;
+    let found = inspect(&config, &env, &lock, |server| server.is_pinned().then_some(Unapproved::Leave)).await;
     let mut page = String::new();
     let (mut differs, mut failed) = (0, 0);
     for one in &found {
@@ -142,9 +134,11 @@ fn outcome(one: &Inspected, lock: &Lock, in_detail: bool, output: &Output) -> Ou
     Outcome { text: page, differs, failed: false }
 }
 
-fn not_seen(one: &Inspected, why: &str, output: &Output) -> String {
+pub(super) fn not_seen(one: &Inspected, why: &str, output: &Output) -> String {
     if output.json {
-        return format!("{}\n", json!({ "server": one.server.key, "launch": word(one.launch), "error": why }));
+        let lines = one.server.launch.lines();
+        let line = json!({ "server": one.server.key, "launch": word(one.launch), "launchLines": lines, "error": why });
+        return format!("{line}\n");
     }
     let name = output.out.name(text::line(&one.server.key));
     let head = format!("{name}  {}\n", output.out.error(text::visible(why).replace('\n', "\n    ")));
@@ -152,7 +146,7 @@ fn not_seen(one: &Inspected, why: &str, output: &Output) -> String {
 }
 
 /// The exact launch, for a server whose launch is not approved.
-fn launched(one: &Inspected, output: &Output) -> String {
+pub(super) fn launched(one: &Inspected, output: &Output) -> String {
     if one.launch == Launch::Approved {
         return String::new();
     }
@@ -161,76 +155,10 @@ fn launched(one: &Inspected, output: &Output) -> String {
     head + &lines.collect::<String>()
 }
 
-fn word(launch: Launch) -> &'static str {
+pub(super) fn word(launch: Launch) -> &'static str {
     match launch {
         Launch::Approved => "approved",
         Launch::New => "new",
         Launch::Changed => "changed",
-    }
-}
-
-async fn approve(args: Approve, output: &Output) -> Result<(), Failure> {
-    let env = here()?;
-    let config = load(Some(args.config), &env, output)?;
-    let items = args.items.iter().map(|item| parse(item, &config)).collect::<Result<Vec<_>, _>>()?;
-    let file = PinFile::new(config.lock_path());
-    let before = file.read()?;
-    let wanted = |server: &couplet_gateway::config::Server| {
-        server.is_pinned() && (items.is_empty() || items.iter().any(|(key, _)| *key == server.key))
-    };
-    let found = inspect(&config, &env, &before, Unapproved::Start, wanted).await;
-    // Another program may have changed it meanwhile.
-    let mut lock = file.read()?;
-    let mut page = String::new();
-    let mut failed = 0;
-    for one in &found {
-        let selects: Vec<_> = items.iter().filter(|(key, _)| *key == one.server.key).collect();
-        let whole = selects.is_empty() || selects.iter().any(|(_, item)| item.is_none());
-        let name = output.out.name(text::line(&one.server.key));
-        let approved = if whole {
-            one.approve(&mut lock, Select::Server)
-        } else {
-            let names = selects.iter().filter_map(|(_, item)| item.as_deref());
-            names.map(|name| one.approve(&mut lock, Select::Item(Kind::Tool, name))).sum()
-        };
-        match approved {
-            Ok(number) => {
-                page.push_str(&if whole { launched(one, output) } else { String::new() });
-                let number = text::count(number, "definition", "definitions");
-                let _ = writeln!(page, "{name}  {} {number}", output.out.good("approved:"));
-            }
-            Err(why) => {
-                failed += 1;
-                page.push_str(&not_seen(one, &why, output));
-            }
-        }
-    }
-    if lock != before {
-        file.write(&lock)?;
-        let _ = writeln!(page, "wrote {}", text::line(&env.display_path(file.path())));
-    }
-    if !output.json {
-        output.print(&page)?;
-    }
-    if failed == 0 {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::Unreachable, format!("{} not available", text::count(failed, "server is", "servers are"))))
-}
-
-/// Parses `server` or `server/tool`.
-fn parse(item: &str, config: &Config) -> Result<(String, Option<String>), Failure> {
-    let (key, tool) = match config.server(item) {
-        Some(_) => (item, None),
-        None => item.split_once('/').map_or((item, None), |(key, tool)| (key, Some(tool.to_owned()))),
-    };
-    let server = config.server(key).or_else(|| config.servers.iter().find(|server| server.id.as_str() == key));
-    match server {
-        Some(server) => Ok((server.key.clone(), tool)),
-        None => {
-            let keys = config.servers.iter().map(|server| server.key.clone());
-            let close = couplet_hosts::suggest::sentence(key, keys);
-            Err(Failure::usage(format!("`{}` has no server `{key}`{close}", config.path.display())))
-        }
     }
 }

@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use couplet::{
-    core::{Service, Transport},
-    http::server::{Endpoint, Routes},
+    auth::server::Tokens,
+    core::{BoxFuture, Caller, Service, Transport},
+    http::server::{Authorize, Challenge, Endpoint, Routes},
     stdio::{children, stdio},
 };
 use couplet_gateway::{
@@ -13,6 +14,8 @@ use couplet_gateway::{
 };
 use couplet_hosts::Env;
 use couplet_serve::{Signals, Socket, SocketArgs, serve_http, serve_until_signal};
+use http::request::Parts;
+use tokio::sync::watch;
 
 use super::{ServeArgs, here, load};
 use crate::{
@@ -114,7 +117,7 @@ async fn over_http(
         // The only place where it is shown.
         output.note(&format!("token: {token}"));
     }
-    let tokens = access.tokens.map(Arc::new);
+    let tokens = access.tokens.map(|tokens| Arc::new(Current(tokens)));
     let authorized = move |endpoint: Endpoint| match &tokens {
         Some(tokens) => endpoint.authorize(tokens.clone()),
         None => endpoint,
@@ -132,6 +135,26 @@ async fn over_http(
     tokio::select! {
         served = serve_http(signals, service, gateway.limits(), transport, site) => Ok(served?),
         () = gateway.route_profiles(&routes, &site.path, further) => Ok(()),
+    }
+}
+
+/// The tokens of the configuration in use.
+struct Current(watch::Receiver<Arc<Tokens>>);
+
+impl Current {
+    fn tokens(&self) -> Arc<Tokens> {
+        self.0.borrow().clone()
+    }
+}
+
+impl Authorize for Current {
+    fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>> {
+        let tokens = self.tokens();
+        Box::pin(async move { tokens.authorize(request).await })
+    }
+
+    fn insufficient(&self, request: &Parts, caller: Option<&Caller>, needed: &[String]) -> Challenge {
+        self.tokens().insufficient(request, caller, needed)
     }
 }
 

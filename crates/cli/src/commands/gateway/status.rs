@@ -67,7 +67,20 @@ fn page(status: &Value, paint: Paint) -> String {
             let _ = writeln!(page, "  {}", paint.warning(text::line(&note)));
         }
     }
+    for collision in status["collisions"].as_array().into_iter().flatten() {
+        let _ = writeln!(page, "{}", paint.warning(text::line(&collided(collision))));
+    }
     page
+}
+
+/// The note about a name that several servers have.
+fn collided(collision: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let claimants = collision["claimants"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let names: Vec<_> =
+        claimants.iter().map(|one| format!("{}/{}", word(&one["server"]), word(&one["name"]))).take(SHOWN).collect();
+    let (name, profile) = (word(&collision["name"]), word(&collision["profile"]));
+    format!("hidden in profile {profile}: {} have the same name {name}; rename them in the profile", names.join(", "))
 }
 
 fn row(server: &Value) -> [String; 6] {

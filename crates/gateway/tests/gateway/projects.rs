@@ -1,0 +1,49 @@
+//! Servers of projects, and files of variables.
+
+use std::fs;
+
+use couplet_gateway::{Approvals, Config, Gateway};
+use serde_json::json;
+
+use crate::kit::{File, SHORT};
+
+/// Relative paths start from the folder of the file that has them: the user's own, or that of the project.
+#[tokio::test]
+async fn relative_paths_start_from_the_file_that_has_them() {
+    let (own, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let out = tempfile::tempdir().unwrap();
+    // A server that writes down how it was started, and ends.
+    let entry = |name: &str| {
+        json!({
+            "command": "sh",
+            "args": ["-c", "echo $(pwd -P) $KEY $OTHER $MORE > $OUT.new; mv $OUT.new $OUT"],
+            "cwd": "sub",
+            "env": { "OUT": out.path().join(name), "KEY": "${file:key}", "OTHER": "written" },
+            "envFile": "variables",
+        })
+    };
+    for (folder, name, file) in [(&own, "mine", "gateway.json"), (&project, "theirs", ".mcp.json")] {
+        let config = json!({ "mcpServers": { name: entry(name) } });
+        let texts = [
+            (file, config.to_string()),
+            ("key", name.to_owned()),
+            ("variables", format!("OTHER=x\nMORE=more-{name}\n")),
+        ];
+        for (file, text) in texts {
+            fs::write(folder.path().join(file), text).unwrap();
+        }
+        fs::create_dir(folder.path().join("sub")).unwrap();
+    }
+    let env = File::new("{}").env();
+    let (path, config) = (project.path().join(".mcp.json"), own.path().join("gateway.json"));
+    let approvals = Approvals::of(&env);
+    approvals.approve(&approvals.read(&path, &env).unwrap()).unwrap();
+    let gateway = Gateway::start(Config::load(&config, &env).unwrap(), env, [path]).await.unwrap();
+    gateway.ready(SHORT).await;
+    gateway.close().await;
+    for (folder, name) in [(&own, "mine"), (&project, "theirs")] {
+        let folder = folder.path().canonicalize().unwrap().join("sub");
+        let expected = format!("{} {name} written more-{name}\n", folder.display());
+        assert_eq!(fs::read_to_string(out.path().join(name)).unwrap(), expected);
+    }
+}
