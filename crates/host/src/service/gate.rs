@@ -8,15 +8,21 @@ use std::{
     time::Instant,
 };
 
-use couplet_core::{Call, Reply, clock::unix_seconds};
+use couplet_core::{Call, JsonText, Reply, clock::unix_seconds};
 use couplet_types::RpcError;
 
 use crate::{
     audit::{self, AuditSink, Outcome, Record},
     consent::{Answer, Question},
-    names::Kind,
+    names::{Kind, ServerId},
+    pins::Digest,
     policy::{Decision, Door, Flow, Subject, Verdict},
-    service::{rules::Rules, run::Flight},
+    profile::Profile,
+    service::{
+        hidden::Reason,
+        rules::Rules,
+        run::{Flight, Goal},
+    },
 };
 
 /// A call that may run, with its record. A call that is dropped before it has ended is recorded as cancelled.
@@ -42,6 +48,12 @@ pub(crate) enum End {
 }
 
 impl AdmittedCall {
+    /// A call with its record, which is made only if there is an audit log.
+    pub(crate) fn new(rules: &Rules, record: impl FnOnce() -> Record) -> Self {
+        let audit = rules.audit.clone().map(|sink| (sink, Box::new(record())));
+        Self { audit, failed: rules.audit_failed.clone(), began: Instant::now() }
+    }
+
     /// Whether the call can be recorded. After a record was lost, the decision is recorded before the call is sent, so that
     /// nothing runs without a record.
     pub(crate) async fn is_recorded(&self) -> bool {
@@ -150,7 +162,7 @@ impl Flight<'_> {
         }
         let (goal, server) = (&self.goal.item, self.member().id());
         let flow = rules.flow(call, goal.labels);
-        let arguments = self.arguments(call);
+        let arguments = arguments(goal.kind, call);
         let mut subject = Subject::new(self.snapshot.profile.name(), server, goal.kind, &goal.raw, self.goal.door);
         subject.principal = call.principal();
         subject.arguments = arguments.as_ref();
@@ -177,14 +189,15 @@ impl Flight<'_> {
             effects: goal.effects,
             trust: self.rules().server(server).trust,
             flow,
-            arguments: self.arguments(call),
+            arguments: arguments(goal.kind, call),
             rule: verdict.rule.clone(),
-            definition: self.goal.digest(),
+            definition: goal.digest(),
         }
     }
 
-    fn arguments(&self, call: &Call) -> Option<couplet_core::JsonText> {
-        matches!(self.goal.item.kind, Kind::Tool | Kind::Prompt).then(|| call.arguments())
+    /// Records a call that does not run for another reason than the policy's, and returns its reply.
+    pub(crate) async fn refused(&self, call: &Call, reason: Reason, reply: Reply) -> Reply {
+        self.admitted(call, &reason.verdict(), None).ended(reply, End::Refused).await
     }
 
     /// The error for a denied target is that for one that does not exist.
@@ -203,9 +216,7 @@ impl Flight<'_> {
     }
 
     fn admitted(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> AdmittedCall {
-        let rules = self.rules();
-        let audit = rules.audit.clone().map(|sink| (sink, Box::new(self.record(call, verdict, consent))));
-        AdmittedCall { audit, failed: rules.audit_failed.clone(), began: Instant::now() }
+        AdmittedCall::new(self.rules(), || self.record(call, verdict, consent))
     }
 
     /// Notes the flow of data of a call that is about to be sent.
@@ -217,18 +228,49 @@ impl Flight<'_> {
     }
 
     fn record(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> Record {
-        let (goal, server) = (&self.goal.item, self.member().id());
-        let mut record = Record::new(server.clone(), goal.kind, goal.raw.clone(), self.goal.door, verdict.decision);
+        let Goal { item, exposed, door, .. } = self.goal;
+        let target = RecordTarget {
+            server: self.member().id(),
+            kind: item.kind,
+            raw: &item.raw,
+            exposed,
+            door: *door,
+            pin: item.digest(),
+        };
+        let mut record = target.record(&self.snapshot.profile, call, verdict);
+        record.consent = consent.map(Into::into);
+        record
+    }
+}
+
+/// The target that a record is about.
+pub(crate) struct RecordTarget<'a> {
+    pub(crate) server: &'a ServerId,
+    pub(crate) kind: Kind,
+    pub(crate) raw: &'a Arc<str>,
+    pub(crate) exposed: &'a Arc<str>,
+    pub(crate) door: Door,
+    pub(crate) pin: Option<Digest>,
+}
+
+impl RecordTarget<'_> {
+    /// The record of a decision about a call.
+    pub(crate) fn record(&self, profile: &Profile, call: &Call, verdict: &Verdict) -> Record {
+        let mut record = Record::new(self.server.clone(), self.kind, self.raw.clone(), self.door, verdict.decision);
         record.request = serde_json::to_string(call.outbox.request()).ok().map(Into::into);
         record.principal = call.caller.as_ref().map(|caller| caller.principal().clone());
         record.client = call.peer.info.as_ref().map(|info| info.name.as_str().into());
-        record.profile = Some(self.snapshot.profile.name().clone());
-        record.exposed = Some(self.goal.exposed.clone());
-        record.pin = self.goal.digest();
+        record.profile = Some(profile.name().clone());
+        record.exposed = Some(self.exposed.clone());
+        record.pin = self.pin;
         record.rule.clone_from(&verdict.rule);
-        record.consent = consent.map(Into::into);
-        record.arguments = self.arguments(call);
+        record.arguments = arguments(self.kind, call);
         record.bytes_in = Some(call.params.text().as_bytes().len() as u64);
         record
     }
+}
+
+/// The arguments of a call of a tool or prompt.
+fn arguments(kind: Kind, call: &Call) -> Option<JsonText> {
+    matches!(kind, Kind::Tool | Kind::Prompt).then(|| call.arguments())
 }

@@ -7,6 +7,7 @@
 //! | `route` | which server a call goes to |
 //! | `run` | one call at its server: rounds, seals |
 //! | `gate`, `rules` | decisions, consent, audit |
+//! | `hidden` | definitions that the view does not show |
 //! | `hold` | servers with subscribers are not stopped |
 //! | `link` | messages of a server to its caller, changes of resources |
 //! | `linked` | links to resources of other servers |
@@ -16,6 +17,7 @@
 
 mod describe;
 mod gate;
+mod hidden;
 mod hold;
 mod item;
 mod link;
@@ -191,9 +193,7 @@ impl Service for View {
     }
 
     fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
-        let snapshot = self.snapshot();
-        let principal = caller.map(|caller| &**caller.principal());
-        snapshot.aim(uri).is_some_and(|aim| snapshot.permits_subscription(&aim, principal))
+        self.decides_subscription(uri, caller)
     }
 
     fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {

@@ -13,6 +13,7 @@ use crate::{
     service::{
         View,
         gate::{AdmittedCall, End},
+        hidden::Reason,
         item::ViewItem,
         member::Member,
         route::absent,
@@ -50,16 +51,18 @@ impl From<&ViewItem> for Aim {
     }
 }
 
+impl Aim {
+    /// The digest of the definition, for records and grants.
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        Some(self.definition.as_ref()?.fingerprint()?.digest)
+    }
+}
+
 impl Goal {
     /// A resource, by its URI or its template.
     pub(crate) fn resource(snapshot: &Snapshot, uri: &str, door: Door) -> Option<Self> {
         let item = snapshot.aim(uri)?;
         Some(Self { exposed: uri.into(), item, door, splice: false })
-    }
-
-    /// The digest of the definition, for records and grants.
-    pub(crate) fn digest(&self) -> Option<Digest> {
-        Some(self.item.definition.as_ref()?.fingerprint()?.digest)
     }
 
     /// The error for a target that does not exist.
@@ -97,7 +100,7 @@ impl Flight<'_> {
             return Inputs::drive(call, &self.member().rounds, unix_seconds, |call| self.decided(call)).await;
         };
         let Some(opened) = self.view.seals().open_state(&call, self.target(), &sealed) else {
-            return Call::invalid_state().into();
+            return Box::pin(self.refused(&call, Reason::State, Call::invalid_state().into())).await;
         };
         if let Err(error) = call.set_request_state(opened.state.as_deref()) {
             return error.into();

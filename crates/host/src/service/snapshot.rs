@@ -13,9 +13,16 @@ use crate::{
     host::Config,
     names::{Collision, Entry, Kind, NameTable},
     pins::Lock,
-    policy::{Door, Effects, Labels, Subject},
+    policy::{Door, Effects, Labels, Subject, Verdict},
     profile::Profile,
-    service::{item::ViewItem, list::ViewLists, member::Member, rules::Rules, run::Aim},
+    service::{
+        hidden::{HiddenItem, HiddenItems, Reason},
+        item::ViewItem,
+        list::ViewLists,
+        member::Member,
+        rules::Rules,
+        run::Aim,
+    },
 };
 
 /// A view at one moment. Calls that have begun go on with the one that they began with.
@@ -35,18 +42,8 @@ pub(crate) struct Snapshot {
     instructions: Vec<bool>,
     pub(crate) lists: ViewLists,
     pub(crate) about: OnceLock<Arc<Description>>,
-    /// The definitions that are hidden because they are not approved.
-    pub(crate) blocked: Vec<BlockedItem>,
-}
-
-/// A definition that is hidden until it is approved.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct BlockedItem {
-    pub(crate) member: usize,
-    pub(crate) kind: Kind,
-    pub(crate) raw: Arc<str>,
-    /// The name that it would have.
-    pub(crate) name: String,
+    /// The definitions of its servers that it does not show.
+    pub(crate) hidden: HiddenItems,
 }
 
 impl Snapshot {
@@ -63,8 +60,8 @@ impl Snapshot {
         stamp: Stamp,
     ) -> Self {
         let (rules, naming) = (&config.rules, profile.naming());
-        let mut blocked = Vec::new();
-        let mut items = |kind| collect(profile, rules, pinned, &members, kind, &mut blocked);
+        let mut hidden = HiddenItems::default();
+        let mut items = |kind| collect(profile, rules, pinned, &members, kind, &mut hidden);
         let named = |items: Vec<ViewItem>| {
             items
                 .into_iter()
@@ -76,12 +73,6 @@ impl Snapshot {
         let (resources, by_uri) = owned(items(Kind::Resource));
         let (templates, _) = owned(items(Kind::Template));
         let matchers = templates.iter().map(|item| UriTemplate::parse_for_matching(&item.raw).ok()).collect();
-        for hidden in &mut blocked {
-            hidden.name = match hidden.kind {
-                Kind::Tool | Kind::Prompt => naming.name(members[hidden.member].id(), &hidden.raw),
-                _ => hidden.raw.to_string(),
-            };
-        }
         for collision in tools.collisions().iter().chain(prompts.collisions()) {
             tracing::warn!(profile = %profile.name(), "{collision}");
         }
@@ -104,7 +95,7 @@ impl Snapshot {
             stamp,
             lists: ViewLists::default(),
             about: OnceLock::new(),
-            blocked,
+            hidden,
         }
     }
 
@@ -114,10 +105,7 @@ impl Snapshot {
         if let Some(at) = self.by_uri.get(uri) {
             return Some(self.resources[*at].member);
         }
-        let is_match =
-            |matcher: &Option<UriTemplate>| matcher.as_ref().is_some_and(|template| template.matches(uri).is_some());
-        if let Some(at) = self.matchers.iter().position(is_match) {
-            let member = self.templates[at].member;
+        if let Some(member) = self.with_template(uri) {
             return self.profile.shows(self.members[member].id(), Kind::Resource, uri).then_some(member);
         }
         if self.members.iter().any(|member| !member.catalog.is_fetched()) {
@@ -129,6 +117,14 @@ impl Snapshot {
             (Some(only), None) => (!self.hides(only, uri)).then_some(only),
             _ => None,
         }
+    }
+
+    /// The server with a template for a URI.
+    pub(crate) fn with_template(&self, uri: &str) -> Option<usize> {
+        let is_match =
+            |matcher: &Option<UriTemplate>| matcher.as_ref().is_some_and(|template| template.matches(uri).is_some());
+        let at = self.matchers.iter().position(is_match)?;
+        Some(self.templates[at].member)
     }
 
     /// Whether a server has a URI that the view does not show: the profile denies it, or it is listed or has a template
@@ -163,17 +159,14 @@ impl Snapshot {
         Some(Aim { member, kind: Kind::Resource, raw: uri.into(), effects, labels, definition: None })
     }
 
-    /// Whether a principal may subscribe to a resource.
-    pub(crate) fn permits_subscription(&self, aim: &Aim, principal: Option<&str>) -> bool {
-        if self.rules.policy.is_open() {
-            return true;
-        }
+    /// Decides about a subscription to a resource.
+    pub(crate) fn subscription_verdict(&self, aim: &Aim, principal: Option<&str>) -> Verdict {
         let server = self.members[aim.member].id();
         let mut subject = Subject::new(self.profile.name(), server, aim.kind, &aim.raw, Door::Subscribe);
         subject.principal = principal;
         subject.effects = aim.effects;
         subject.trust = self.rules.server(server).trust;
-        self.rules.is_open(self.rules.policy.decide(&subject).decision)
+        self.rules.policy.decide(&subject)
     }
 
     pub(crate) fn approves_instructions(&self, member: usize) -> bool {
@@ -217,17 +210,19 @@ fn collect(
     pinned: Option<&Lock>,
     members: &[Member],
     kind: Kind,
-    blocked: &mut Vec<BlockedItem>,
+    hidden: &mut HiddenItems,
 ) -> Vec<ViewItem> {
     let mut items = Vec::new();
     for (at, member) in members.iter().enumerate() {
         for definition in member.catalog.list(list_of(kind)).iter() {
             let raw = definition.raw();
-            if !profile.shows(member.id(), kind, raw) {
-                continue;
-            }
-            if !rules.is_approved(pinned, member.id(), kind, definition) {
-                blocked.push(BlockedItem { member: at, kind, raw: raw.clone(), name: String::new() });
+            let reason = match () {
+                () if !profile.shows(member.id(), kind, raw) => Some(Reason::Profile),
+                () if !rules.is_approved(pinned, member.id(), kind, definition) => Some(Reason::Unapproved),
+                () => None,
+            };
+            if let Some(reason) = reason {
+                hidden.push(HiddenItem { server: member.id().clone(), kind, definition: definition.clone(), reason });
                 continue;
             }
             let changes = profile.changes(member.id(), raw).filter(|_| kind == Kind::Tool);

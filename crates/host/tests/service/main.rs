@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "figures of acceptance tests, to be quoted")]
 
 mod attacks;
+mod audited;
 mod changes;
 mod evil;
 mod fidelity;
