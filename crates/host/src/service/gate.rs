@@ -26,11 +26,29 @@ use crate::{
 };
 
 /// A call that may run, with its record. A call that is dropped before it has ended is recorded as cancelled.
-pub(crate) struct AdmittedCall {
-    audit: Option<(Arc<dyn AuditSink>, Box<Record>)>,
+pub(crate) struct AdmittedCall(Option<AuditedCall>);
+
+/// The record of a call, while it runs.
+struct AuditedCall {
+    sink: Arc<dyn AuditSink>,
+    record: Box<Record>,
     /// Whether the last record could not be written.
     failed: Arc<AtomicBool>,
     began: Instant,
+    stage: Stage,
+    /// The beginning of the stage.
+    since: Instant,
+}
+
+/// The place at which a call spends its time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// In this host.
+    Host,
+    /// In the queue of the server, or until it has started.
+    Queue,
+    /// At the server.
+    Upstream,
 }
 
 /// The end of a call, for its record.
@@ -50,34 +68,44 @@ pub(crate) enum End {
 impl AdmittedCall {
     /// A call with its record, which is made only if there is an audit log.
     pub(crate) fn new(rules: &Rules, record: impl FnOnce() -> Record) -> Self {
-        let audit = rules.audit.clone().map(|sink| (sink, Box::new(record())));
-        Self { audit, failed: rules.audit_failed.clone(), began: Instant::now() }
+        Self(rules.audit.clone().map(|sink| {
+            let (record, now) = (Box::new(record()), Instant::now());
+            let failed = rules.audit_failed.clone();
+            AuditedCall { sink, record, failed, began: now, stage: Stage::Host, since: now }
+        }))
     }
 
     /// Whether the call can be recorded. After a record was lost, the decision is recorded before the call is sent, so that
     /// nothing runs without a record.
     pub(crate) async fn is_recorded(&self) -> bool {
-        let Some((sink, record)) = self.audit.as_ref().filter(|_| self.failed.load(Ordering::Acquire)) else {
+        let Some(audited) = self.0.as_ref().filter(|audited| audited.failed.load(Ordering::Acquire)) else {
             return true;
         };
-        let written = Box::pin(audit::write(&**sink, Record::clone(record))).await;
-        self.failed.store(written.is_err(), Ordering::Release);
+        let written = Box::pin(audit::write(&*audited.sink, Record::clone(&audited.record))).await;
+        audited.failed.store(written.is_err(), Ordering::Release);
         written.is_ok()
+    }
+
+    /// Notes that the call enters a stage. Without an audit log no clock is read.
+    pub(crate) fn enter(&mut self, stage: Stage) {
+        if let Some(audited) = &mut self.0 {
+            audited.enter(stage);
+        }
     }
 
     /// Records the end of the call.
     pub(crate) async fn ended(mut self, reply: Reply, end: End) -> Reply {
-        if let Some((sink, mut record)) = self.audit.take() {
-            record.outcome = outcome(&reply, end, record.kind);
-            record.total = Some(self.began.elapsed());
+        if let Some(mut audited) = self.0.take() {
+            audited.record.outcome = outcome(&reply, end, audited.record.kind);
             if let Reply::Complete(done) = &reply {
-                record.bytes_out = Some(done.size() as u64);
+                audited.record.bytes_out = Some(done.size() as u64);
             }
+            let AuditedCall { sink, record, failed, .. } = audited.timed();
             let written = match sink.try_write(record) {
                 Ok(()) => Ok(()),
                 Err(record) => sink.write(record).await,
             };
-            self.failed.store(written.is_err(), Ordering::Release);
+            failed.store(written.is_err(), Ordering::Release);
             if let Err(error) = written {
                 tracing::error!("{error}");
             }
@@ -86,11 +114,34 @@ impl AdmittedCall {
     }
 }
 
+impl AuditedCall {
+    fn enter(&mut self, stage: Stage) {
+        let now = Instant::now();
+        let spent = match self.stage {
+            Stage::Host => None,
+            Stage::Queue => Some(&mut self.record.queued),
+            Stage::Upstream => Some(&mut self.record.upstream),
+        };
+        if let Some(spent) = spent {
+            // A call that is sent again has waited twice.
+            *spent.get_or_insert_default() += now - self.since;
+        }
+        (self.stage, self.since) = (stage, now);
+    }
+
+    /// The call with all times in its record.
+    fn timed(mut self) -> Self {
+        self.enter(Stage::Host);
+        self.record.total = Some(self.since - self.began);
+        self
+    }
+}
+
 impl Drop for AdmittedCall {
     fn drop(&mut self) {
-        if let Some((sink, mut record)) = self.audit.take() {
+        if let Some(audited) = self.0.take() {
+            let AuditedCall { sink, mut record, .. } = audited.timed();
             record.outcome = Outcome::Cancelled;
-            record.total = Some(self.began.elapsed());
             if sink.try_write(record).is_err() {
                 tracing::warn!("the audit log is full: a cancelled call has no record");
             }
@@ -257,7 +308,7 @@ impl RecordTarget<'_> {
     /// The record of a decision about a call.
     pub(crate) fn record(&self, profile: &Profile, call: &Call, verdict: &Verdict) -> Record {
         let mut record = Record::new(self.server.clone(), self.kind, self.raw.clone(), self.door, verdict.decision);
-        record.request = serde_json::to_string(call.outbox.request()).ok().map(Into::into);
+        record.request = request_id(call);
         record.principal = call.caller.as_ref().map(|caller| caller.principal().clone());
         record.client = call.peer.info.as_ref().map(|info| info.name.as_str().into());
         record.profile = Some(profile.name().clone());
@@ -268,6 +319,11 @@ impl RecordTarget<'_> {
         record.bytes_in = Some(call.params.text().as_bytes().len() as u64);
         record
     }
+}
+
+/// The id of a request, as JSON.
+pub(crate) fn request_id(call: &Call) -> Option<Arc<str>> {
+    serde_json::to_string(call.outbox.request()).ok().map(Into::into)
 }
 
 /// The arguments of a call of a tool or prompt.

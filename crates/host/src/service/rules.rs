@@ -17,7 +17,7 @@ use crate::{
     pins::{Lock, Pin, Pins, fingerprint},
     policy::{Decision, Door, Effects, Flow, FlowKey, FlowTracker, Glob, Labels, Policy, Subject, Trust, Verdict},
     profile::Profile,
-    service::{item::ViewItem, snapshot::Snapshot},
+    service::{gate::request_id, item::ViewItem, snapshot::Snapshot},
 };
 
 /// What a configuration says about one server beside how to reach it.
@@ -168,6 +168,7 @@ impl Rules {
         }
         let raw: Arc<str> = call.tool_name().unwrap_or_default().into();
         let mut record = Record::new(server.clone(), Kind::Tool, raw, door, verdict.decision);
+        record.parent = request_id(call);
         record.principal = call.caller.as_ref().map(|caller| caller.principal().clone());
         record.profile = Some(profile.name().clone());
         record.rule.clone_from(&verdict.rule);

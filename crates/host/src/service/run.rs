@@ -12,7 +12,7 @@ use crate::{
     policy::{Door, Effects, Labels},
     service::{
         View,
-        gate::{AdmittedCall, End},
+        gate::{AdmittedCall, End, Stage},
         hidden::Reason,
         item::ViewItem,
         member::Member,
@@ -120,7 +120,7 @@ impl Flight<'_> {
         }
     }
 
-    async fn send(&self, client: Call, admitted: AdmittedCall, in_round: bool) -> Reply {
+    async fn send(&self, client: Call, mut admitted: AdmittedCall, in_round: bool) -> Reply {
         if !admitted.is_recorded().await {
             let error = RpcError::internal("the audit log cannot be written, so no call runs; see the log of the host");
             return Box::pin(admitted.ended(error.into(), End::Refused)).await;
@@ -133,6 +133,7 @@ impl Flight<'_> {
         let call = prepared.as_ref().unwrap_or(&client);
         let mut retries = 1;
         loop {
+            admitted.enter(Stage::Queue);
             let running = match self.member().upstream.proxy().await {
                 Ok(running) => running,
                 Err(error) => {
@@ -144,6 +145,7 @@ impl Flight<'_> {
                 // The server has sessions now, so its state means nothing any more.
                 return Box::pin(admitted.ended(Call::invalid_state().into(), End::Refused)).await;
             }
+            admitted.enter(Stage::Upstream);
             let done = running.proxy().forward(call, Some(&self.member().link)).await;
             let end = match &done {
                 Err(error) if error.rpc().is_some() => End::Replied,
@@ -156,6 +158,7 @@ impl Flight<'_> {
                 Err(error) => End::Unavailable { sent: !error.is_unsent() },
                 Ok(_) => End::Replied,
             };
+            admitted.enter(Stage::Host);
             let reply = self.sealed(&client, running.settle(&client.method, done));
             self.note_links(&client, &reply);
             return admitted.ended(reply, end).await;

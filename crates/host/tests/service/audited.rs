@@ -4,11 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use couplet_client::{Client, Filter};
 use couplet_host::{
-    Host, Profile,
+    Host, Profile, Server as Entry,
     audit::{MemoryAudit, Outcome, Record},
     names::Kind,
     pins::{MemoryPins, Pins},
     policy::{Decision, Door, Glob, Layer, Policy},
+    upstream::UpstreamOptions,
 };
 use couplet_types::{CompletionReference, ProtocolVersion};
 use serde_json::json;
@@ -16,6 +17,7 @@ use serde_json::json;
 use crate::{
     evil::Evil,
     kit::{SESSIONS, STATELESS, able, authenticated, connect, entry, id, in_time, server},
+    raw::Raw,
 };
 
 /// An attempt to reach a target, which fails.
@@ -128,4 +130,70 @@ async fn s22_a_record_names_the_definition_that_was_not_approved() {
         assert!(record.pin.is_some() && record.arguments.is_some());
     })
     .await;
+}
+
+/// A record has the time in the queue and the time at the server, as far as the call came.
+#[tokio::test]
+async fn records_have_times() {
+    for far in [SESSIONS, STATELESS] {
+        in_time(far, async {
+            let (audit, raw) = (Arc::new(MemoryAudit::default()), Raw::new(far));
+            let mut options = UpstreamOptions::default();
+            (options.calls, options.queue) = (1, 0);
+            let host = Host::builder().add(Entry::new(id("raw"), raw.clone()).options(options)).audit(audit.clone());
+            let host = host.build();
+            let client = connect(able(STATELESS).0, host.service()).await;
+            client.tools().await.unwrap();
+            client.call("raw__echo", ()).await.unwrap();
+            let hung = client.clone();
+            let hung = tokio::spawn(async move { hung.call("raw__hang", ()).await });
+            while raw.received("tools/call").len() < 2 {
+                tokio::task::yield_now().await;
+            }
+            client.call("raw__echo", ()).await.unwrap_err();
+            hung.abort();
+            let mut records = Vec::new();
+            while records.len() < 3 {
+                tokio::task::yield_now().await;
+                records.extend(audit.take());
+            }
+            let summary = |record: &Record| (record.outcome, record.queued.is_some(), record.upstream.is_some());
+            assert_eq!(
+                records.iter().map(summary).collect::<Vec<_>>(),
+                [
+                    (Outcome::Ok, true, true),
+                    (Outcome::Unavailable { sent: false }, true, false),
+                    (Outcome::Cancelled, true, true),
+                ]
+            );
+            for Record { queued, upstream, total, .. } in &records {
+                assert!(queued.unwrap_or_default() + upstream.unwrap_or_default() <= total.unwrap(), "{records:?}");
+            }
+        })
+        .await;
+    }
+}
+
+/// The record of a request of a server has the id of the call that it belongs to.
+#[tokio::test]
+async fn requests_of_servers_are_parts_of_their_call() {
+    for (near, far) in [(SESSIONS, SESSIONS), (SESSIONS, STATELESS), (STATELESS, SESSIONS), (STATELESS, STATELESS)] {
+        in_time(format_args!("{near} to {far}"), async {
+            let audit = Arc::new(MemoryAudit::default());
+            let host = Host::builder().add(entry("files", server("files", far))).audit(audit.clone()).build();
+            let client = connect(able(near).0, host.service()).await;
+            client.call("files__think", ()).await.unwrap();
+            let records = audit.take();
+            let of = |door: Door| records.iter().filter(move |record| record.door == door);
+            let calls: Vec<_> = of(Door::Call).map(|record| record.request.clone().unwrap()).collect();
+            for door in [Door::Sampling, Door::Roots] {
+                assert!(of(door).count() > 0, "{near} to {far}: {door:?}");
+                for record in of(door) {
+                    let parent = record.parent.as_ref().unwrap();
+                    assert!(calls.contains(parent) && record.request.is_none(), "{near} to {far}: {records:?}");
+                }
+            }
+        })
+        .await;
+    }
 }
