@@ -14,6 +14,7 @@ mod linked;
 mod long;
 mod profiles;
 mod raw;
+mod reconstruct;
 mod reload;
 mod rules;
 mod sealed;
