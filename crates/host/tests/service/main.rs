@@ -8,6 +8,7 @@ mod audited;
 mod changes;
 mod evil;
 mod fidelity;
+mod flows;
 mod isolation;
 mod kit;
 mod linked;
