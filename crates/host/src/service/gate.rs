@@ -274,7 +274,7 @@ impl Flight<'_> {
     pub(crate) fn note_flow(&self, call: &Call) {
         let (rules, labels) = (self.rules(), self.goal.item.labels);
         if !rules.policy.is_open() && !labels.is_empty() {
-            rules.flows.record(&Rules::flow_key(call), labels);
+            rules.flows.record(&Rules::flow_key(call), labels, Instant::now());
         }
     }
 

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, atomic::AtomicBool},
+    time::Instant,
 };
 
 use couplet_core::{Call, JsonText, clock::unix_seconds};
@@ -192,6 +193,6 @@ impl Rules {
     }
 
     pub(crate) fn flow(&self, call: &Call, labels: Labels) -> Flow {
-        self.flows.would_complete(&Self::flow_key(call), labels)
+        self.flows.would_complete(&Self::flow_key(call), labels, Instant::now())
     }
 }
