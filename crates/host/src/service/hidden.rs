@@ -36,7 +36,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    /// The denial for this reason. Rules of policies have a number, so their ids differ from these.
+    /// The denial for this reason.
     pub(crate) fn verdict(self) -> Verdict {
         let rule = match self {
             Self::Unapproved => "pins",

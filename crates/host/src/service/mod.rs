@@ -2,7 +2,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `snapshot`, `item`, `member` | the tables of a view, rebuilt when a catalog changes |
+//! | `snapshot`, `item`, `matchers`, `member` | the tables of a view, rebuilt when a catalog changes |
 //! | `list` | lists and cursors |
 //! | `route` | which server a call goes to |
 //! | `run` | one call at its server: rounds, seals |
@@ -23,6 +23,7 @@ mod item;
 mod link;
 mod linked;
 mod list;
+mod matchers;
 mod member;
 mod reports;
 mod route;
@@ -48,7 +49,7 @@ use tokio::task::AbortHandle;
 
 use crate::{
     host::Inner,
-    names::{Collision, Kind, ServerId},
+    names::{Collision, Duplicate, Kind, ServerId},
     policy::Door,
     profile::Profile,
     service::{linked::Links, seals::Seals, snapshot::Snapshot, tasks::Tasks},
@@ -104,6 +105,11 @@ impl View {
     /// Returns the names that more than one tool or prompt claims. All claimants are hidden.
     pub fn collisions(&self) -> Vec<Collision> {
         self.snapshot().collisions().cloned().collect()
+    }
+
+    /// Returns the resources and templates that more than one server lists. The first server of the configuration owns each.
+    pub fn duplicates(&self) -> Vec<Duplicate> {
+        self.snapshot().duplicates.clone()
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {

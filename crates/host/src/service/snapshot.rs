@@ -1,7 +1,7 @@
 //! The tables of a view, built from the catalogs of its servers.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, OnceLock},
 };
 
@@ -11,7 +11,7 @@ use couplet_types::{Implementation, UriTemplate};
 use crate::{
     catalog::{Catalog, Definition, List},
     host::Config,
-    names::{Collision, Entry, Kind, NameTable},
+    names::{Collision, Duplicate, Entry, Kind, NameTable, ServerId},
     pins::Lock,
     policy::{Door, Effects, Labels, Subject, Verdict},
     profile::Profile,
@@ -19,6 +19,7 @@ use crate::{
         hidden::{HiddenItem, HiddenItems, Reason},
         item::ViewItem,
         list::ViewLists,
+        matchers::Matchers,
         member::Member,
         rules::Rules,
         run::Aim,
@@ -33,7 +34,9 @@ pub(crate) struct Snapshot {
     pub(crate) resources: Vec<ViewItem>,
     by_uri: HashMap<Arc<str>, usize>,
     pub(crate) templates: Vec<ViewItem>,
-    matchers: Vec<Option<UriTemplate>>,
+    matchers: Matchers,
+    /// The resources and templates that more than one server lists.
+    pub(crate) duplicates: Vec<Duplicate>,
     pub(crate) rules: Arc<Rules>,
     pub(crate) profile: Arc<Profile>,
     pub(crate) info: Implementation,
@@ -70,9 +73,10 @@ impl Snapshot {
         };
         let tools = NameTable::new(&naming, named(items(Kind::Tool)));
         let prompts = NameTable::new(&naming, named(items(Kind::Prompt)));
-        let (resources, by_uri) = owned(items(Kind::Resource));
-        let (templates, _) = owned(items(Kind::Template));
-        let matchers = templates.iter().map(|item| UriTemplate::parse_for_matching(&item.raw).ok()).collect();
+        let mut duplicates = Vec::new();
+        let (resources, by_uri) = owned(&members, items(Kind::Resource), &mut duplicates);
+        let (templates, _) = owned(&members, items(Kind::Template), &mut duplicates);
+        let matchers = Matchers::new(&templates);
         for collision in tools.collisions().iter().chain(prompts.collisions()) {
             tracing::warn!(profile = %profile.name(), "{collision}");
         }
@@ -89,6 +93,7 @@ impl Snapshot {
             by_uri,
             templates,
             matchers,
+            duplicates,
             rules: Arc::clone(rules),
             profile: profile.clone(),
             info: config.info.clone(),
@@ -99,8 +104,8 @@ impl Snapshot {
         }
     }
 
-    /// The server that owns a URI: the one that lists it, or else the one with a template for it, or else the only one
-    /// that has resources at all.
+    /// The server that owns a URI: the one that lists it, or else the one with the most specific template for it, or else
+    /// the only one that has resources at all.
     pub(crate) fn owner(&self, uri: &str) -> Option<usize> {
         if let Some(at) = self.by_uri.get(uri) {
             return Some(self.resources[*at].member);
@@ -121,10 +126,7 @@ impl Snapshot {
 
     /// The server with a template for a URI.
     pub(crate) fn with_template(&self, uri: &str) -> Option<usize> {
-        let is_match =
-            |matcher: &Option<UriTemplate>| matcher.as_ref().is_some_and(|template| template.matches(uri).is_some());
-        let at = self.matchers.iter().position(is_match)?;
-        Some(self.templates[at].member)
+        self.matchers.find(uri)
     }
 
     /// Whether a server has a URI that the view does not show: the profile denies it, or it is listed or has a template
@@ -294,16 +296,28 @@ fn same<T>(a: Option<&Arc<T>>, b: Option<&Arc<T>>) -> bool {
 }
 
 /// The items without those that an earlier server owns.
-fn owned(items: Vec<ViewItem>) -> (Vec<ViewItem>, HashMap<Arc<str>, usize>) {
-    let mut by_uri = HashMap::with_capacity(items.len());
-    let mut own = Vec::with_capacity(items.len());
+fn owned(
+    members: &[Member],
+    items: Vec<ViewItem>,
+    duplicates: &mut Vec<Duplicate>,
+) -> (Vec<ViewItem>, HashMap<Arc<str>, usize>) {
+    let mut by_uri: HashMap<Arc<str>, usize> = HashMap::with_capacity(items.len());
+    let mut own: Vec<ViewItem> = Vec::with_capacity(items.len());
+    let mut others: BTreeMap<usize, Vec<ServerId>> = BTreeMap::new();
     for item in items {
-        if by_uri.contains_key(&item.raw) {
-            tracing::debug!(uri = %item.raw, "a URI that another server owns is hidden");
-            continue;
+        match by_uri.get(&item.raw) {
+            None => {
+                by_uri.insert(item.raw.clone(), own.len());
+                own.push(item);
+            }
+            // A server that lists one twice has no rival.
+            Some(at) if own[*at].member == item.member => {}
+            Some(at) => others.entry(*at).or_default().push(members[item.member].id().clone()),
         }
-        by_uri.insert(item.raw.clone(), own.len());
-        own.push(item);
     }
+    duplicates.extend(others.into_iter().map(|(at, others)| {
+        let ViewItem { member, kind, raw, .. } = &own[at];
+        Duplicate { kind: *kind, uri: raw.clone(), owner: members[*member].id().clone(), others }
+    }));
     (own, by_uri)
 }
