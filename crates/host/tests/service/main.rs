@@ -19,5 +19,6 @@ mod reconstruct;
 mod reload;
 mod rules;
 mod sealed;
+mod session;
 mod table;
 mod traffic;
