@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_client::{Changes, Client, Notifications, ToolResult};
+use couplet_client::{Changes, Client, ToolResult};
 use couplet_core::{Error, Filter, Sealer, Service, sync::lock};
 use couplet_types::{GetPromptResult, Prompt, ReadResourceResult, Resource, ResourceTemplate, Tool};
 use serde::Serialize;
@@ -315,12 +315,12 @@ impl Host {
         self.client().await?.listen(Filter::new().resource(uri)).await
     }
 
-    /// Returns the notifications of the host to this program, such as those of changed lists.
+    /// Subscribes to changes of the lists of tools, prompts and resources.
     ///
     /// # Errors
     /// If the handshake fails.
-    pub async fn notifications(&self) -> Result<Notifications, Error> {
-        Ok(self.client().await?.notifications())
+    pub async fn changes(&self) -> Result<Changes, Error> {
+        self.client().await?.listen(Filter::new().tools().prompts().resources()).await
     }
 }
 

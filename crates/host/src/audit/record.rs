@@ -47,7 +47,7 @@ pub struct Record {
     pub time: SystemTime,
     /// The id of the request at this host.
     pub request: Option<Arc<str>>,
-    /// The id of the request that this one is a part of.
+    /// The id of the request that this one is a part of: of the call during which a server has sent a request to its caller.
     pub parent: Option<Arc<str>>,
     /// The principal of the authenticated caller.
     pub principal: Option<Arc<str>>,
@@ -77,7 +77,7 @@ pub struct Record {
     pub arguments: Option<JsonText>,
     /// The outcome.
     pub outcome: Outcome,
-    /// The time in the queue of the server.
+    /// The time in the queue of the server, or until it has started.
     pub queued: Option<Duration>,
     /// The time that the server took.
     pub upstream: Option<Duration>,

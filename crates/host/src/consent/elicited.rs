@@ -29,7 +29,7 @@ fn form(question: &Question) -> ElicitParams {
         let title = match answer {
             Answer::Once => "Allow this call",
             Answer::Session => "Allow it for this session",
-            Answer::Always => "Always allow it, until its definition changes",
+            Answer::Always => "Allow it until its definition changes or the host restarts",
             Answer::Deny => "Deny",
         };
         (answer.as_str(), title)

@@ -40,6 +40,8 @@ pub struct Grant {
     pub definition: Option<Digest>,
     /// The end in seconds since the Unix epoch.
     pub expires: Option<u64>,
+    /// The last use in seconds since the Unix epoch.
+    pub used: u64,
 }
 
 impl Grant {
@@ -57,14 +59,16 @@ impl Grant {
     }
 
     fn has_expired(&self, now: u64) -> bool {
-        self.expires.is_some_and(|expires| expires <= now)
+        let is_idle = self.session.is_some() && now.saturating_sub(self.used) >= Grants::SESSION_IDLE;
+        is_idle || self.expires.is_some_and(|expires| expires <= now)
     }
 }
 
 /// The grants of a host: bounded, listed, revocable.
 ///
-/// A grant covers one way to one target, for one principal in one profile. It ends with its session, its expiry, or the
-/// definition of its target.
+/// A grant covers one way to one target, for one principal in one profile. It ends with its session, its expiry, the
+/// definition of its target, or the process. A transport does not report the end of a session, whose id does not return: its
+/// grants are removed after [`SESSION_IDLE`](Self::SESSION_IDLE) seconds without a use.
 #[derive(Debug)]
 pub struct Grants {
     most: usize,
@@ -86,16 +90,21 @@ impl Default for Grants {
 }
 
 impl Grants {
+    /// The seconds without a use after which a grant of a session ends.
+    pub const SESSION_IDLE: u64 = 24 * 60 * 60;
+
     /// Creates an empty set for at most this many grants.
     pub fn new(most: usize) -> Self {
         Self { most, state: Mutex::default() }
     }
 
-    /// Returns the id of a grant that covers a question, at a time in seconds since the Unix epoch.
+    /// Uses a grant that covers a question, at a time in seconds since the Unix epoch, and returns its id.
     pub fn covering(&self, question: &Question, now: u64) -> Option<u64> {
-        let state = lock(&self.state);
-        let grants = state.grants.get(&(question.server.clone(), question.raw.clone()))?;
-        grants.iter().find(|grant| grant.covers(question, now)).map(|grant| grant.id)
+        let mut state = lock(&self.state);
+        let grants = state.grants.get_mut(&(question.server.clone(), question.raw.clone()))?;
+        let grant = grants.iter_mut().find(|grant| grant.covers(question, now))?;
+        grant.used = now;
+        Some(grant.id)
     }
 
     /// Stores an answer, and returns the id of its grant. [`Answer::Once`] and [`Answer::Deny`] have none.
@@ -139,6 +148,7 @@ impl Grants {
             flow: question.flow,
             definition: question.definition,
             expires,
+            used: now,
         };
         let id = grant.id;
         state.grants.entry((grant.server.clone(), grant.raw.clone())).or_default().push(grant);

@@ -19,7 +19,7 @@ pub enum Answer {
     Once,
     /// Calls of this target are allowed for the rest of the session.
     Session,
-    /// Calls of this target are allowed until its definition changes.
+    /// Calls of this target are allowed until its definition changes, or until the host ends: grants are not stored.
     Always,
     /// This call is denied.
     Deny,

@@ -172,6 +172,38 @@ fn a_grant_ends_with_its_definition() {
     assert_eq!(grants.covering(&question(), 0), None);
 }
 
+/// A session does not report its end: a grant that it does not use any more ends on its own, and makes room.
+#[test]
+fn a_grant_of_a_session_ends_when_it_is_idle() {
+    let grants = Grants::new(2);
+    let session = grants.add(&question(), Answer::Session, None, 0).unwrap().unwrap();
+    let always = grants.add(&Question { session: None, ..question() }, Answer::Always, None, 0).unwrap().unwrap();
+    let used = Grants::SESSION_IDLE - 1;
+    assert_eq!(grants.covering(&question(), used), Some(session));
+    assert_eq!(grants.list(used + Grants::SESSION_IDLE - 1).len(), 2);
+    let later = used + Grants::SESSION_IDLE;
+    assert_eq!(grants.covering(&question(), later), Some(always), "the other one has no session");
+    let other = Question { raw: "delete".into(), ..question() };
+    assert!(grants.add(&other, Answer::Session, None, later).unwrap().is_some());
+}
+
+/// The form says how long an answer counts.
+#[tokio::test]
+async fn the_choices_are_true() {
+    let client = Client::new("test", "1").on_elicit(|ask| async move {
+        let schema = serde_json::to_string(ask.params()).unwrap();
+        for title in [
+            "Allow this call",
+            "Allow it for this session",
+            "Allow it until its definition changes or the host restarts",
+        ] {
+            assert!(schema.contains(&format!("\"{title}\"")), "{schema}");
+        }
+        ask.accept(json!({"answer": "once"}))
+    });
+    assert_eq!(answer(client, question()).await, "once");
+}
+
 #[test]
 fn grants_are_bounded_and_refused_visibly() {
     let grants = Grants::new(3);

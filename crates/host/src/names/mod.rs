@@ -6,6 +6,7 @@
 //!
 //! This module must not know policies, catalogs or the protocol.
 
+mod duplicate;
 mod exposed;
 mod id;
 mod kind;
@@ -13,6 +14,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use duplicate::Duplicate;
 pub use exposed::exposed_name;
 pub use id::{NameError, ServerId};
 pub(crate) use id::{hex, push_hex};

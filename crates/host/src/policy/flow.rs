@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
+    time::{Duration, Instant},
 };
 
 use couplet_core::sync::lock;
@@ -21,17 +22,21 @@ pub struct FlowKey {
 /// The labels of everything that each session has done.
 ///
 /// ```
+/// use std::time::Instant;
 /// use couplet_host::policy::{Flow, FlowKey, FlowTracker, Labels};
 ///
-/// let (tracker, session) = (FlowTracker::default(), FlowKey::default());
-/// tracker.record(&session, Labels::PRIVATE);
-/// tracker.record(&session, Labels::UNTRUSTED);
-/// assert_eq!(tracker.would_complete(&session, Labels::PRIVATE), Flow::Clear);
-/// assert_eq!(tracker.would_complete(&session, Labels::SENDS), Flow::Trifecta);
+/// let (tracker, session, now) = (FlowTracker::default(), FlowKey::default(), Instant::now());
+/// tracker.record(&session, Labels::PRIVATE, now);
+/// tracker.record(&session, Labels::UNTRUSTED, now);
+/// assert_eq!(tracker.would_complete(&session, Labels::PRIVATE, now), Flow::Clear);
+/// assert_eq!(tracker.would_complete(&session, Labels::SENDS, now), Flow::Trifecta);
+/// // A session without a call for this long is over, and so is the conversation of a stateless caller.
+/// let later = now + FlowTracker::IDLE;
+/// assert_eq!(tracker.would_complete(&session, Labels::SENDS, later), Flow::Clear);
 /// ```
 ///
-/// The number of sessions is bounded. The labels of a session that is evicted apply to every later one, so that eviction
-/// never hides a leak.
+/// The number of sessions is bounded. The labels of a session that is evicted apply to the others until it would have been
+/// over, so that eviction never hides a leak.
 #[derive(Debug)]
 pub struct FlowTracker {
     most: usize,
@@ -40,10 +45,19 @@ pub struct FlowTracker {
 
 #[derive(Debug, Default)]
 struct Flows {
-    flows: HashMap<FlowKey, (Labels, u64)>,
-    /// The labels of evicted sessions.
-    floor: Labels,
+    flows: HashMap<FlowKey, Tracked>,
+    /// The labels of evicted sessions, and the last use of any of them.
+    floor: Option<(Labels, Instant)>,
     clock: u64,
+}
+
+/// The flow of one session.
+#[derive(Clone, Copy, Debug)]
+struct Tracked {
+    labels: Labels,
+    /// The order of uses, which is finer than time.
+    order: u64,
+    used: Instant,
 }
 
 impl Default for FlowTracker {
@@ -53,41 +67,38 @@ impl Default for FlowTracker {
 }
 
 impl FlowTracker {
+    /// The time without a call after which a session is over.
+    pub const IDLE: Duration = Duration::from_secs(4 * 60 * 60);
+
     /// Creates a tracker for at most this many sessions.
     pub fn new(most: usize) -> Self {
         Self { most: most.max(1), state: Mutex::default() }
     }
 
-    /// Returns the flow that a call of a tool with these labels would lead to.
-    pub fn would_complete(&self, key: &FlowKey, labels: Labels) -> Flow {
-        let before = self.labels(key);
+    /// Returns the flow that a call of a tool with these labels would lead to. Any call shows that the session goes on.
+    pub fn would_complete(&self, key: &FlowKey, labels: Labels, now: Instant) -> Flow {
+        let before = lock(&self.state).used(key, now);
         let is_new = before != Labels::ALL || labels.has(Labels::SENDS);
         if before | labels == Labels::ALL && is_new { Flow::Trifecta } else { Flow::Clear }
     }
 
     /// Records a call of a tool with these labels, before it is sent.
-    pub fn record(&self, key: &FlowKey, labels: Labels) {
+    pub fn record(&self, key: &FlowKey, labels: Labels, now: Instant) {
         if labels.is_empty() {
             return;
         }
         let mut state = lock(&self.state);
-        state.clock += 1;
-        let (clock, floor) = (state.clock, state.floor);
-        if let Some((known, used)) = state.flows.get_mut(key) {
-            *known |= labels;
-            *used = clock;
-            return;
+        let labels = labels | state.used(key, now);
+        if state.flows.len() >= self.most && !state.flows.contains_key(key) {
+            state.evict(self.most, now);
         }
-        if state.flows.len() >= self.most {
-            state.evict(self.most);
-        }
-        state.flows.insert(key.clone(), (labels | floor, clock));
+        let order = state.clock;
+        state.flows.insert(key.clone(), Tracked { labels, order, used: now });
     }
 
     /// Returns the labels of everything that a session has done.
-    pub fn labels(&self, key: &FlowKey) -> Labels {
-        let state = lock(&self.state);
-        state.flows.get(key).map_or(state.floor, |(labels, _)| *labels)
+    pub fn labels(&self, key: &FlowKey, now: Instant) -> Labels {
+        lock(&self.state).labels(key, now)
     }
 
     /// Returns the number of sessions with labels.
@@ -107,19 +118,48 @@ impl FlowTracker {
 }
 
 impl Flows {
-    /// Evicts the sixteenth that was used least recently, so that eviction is cheap per session.
-    fn evict(&mut self, most: usize) {
-        let mut uses: Vec<u64> = self.flows.values().map(|(_, used)| *used).collect();
+    fn labels(&self, key: &FlowKey, now: Instant) -> Labels {
+        let known = self.flows.get(key).filter(|flow| !is_over(flow.used, now));
+        known.map_or_else(|| self.floor(now), |flow| flow.labels)
+    }
+
+    /// The labels of a session that is used now.
+    fn used(&mut self, key: &FlowKey, now: Instant) -> Labels {
+        let labels = self.labels(key, now);
+        self.clock += 1;
+        if let Some(flow) = self.flows.get_mut(key) {
+            *flow = Tracked { labels, order: self.clock, used: now };
+        }
+        labels
+    }
+
+    fn floor(&self, now: Instant) -> Labels {
+        self.floor.filter(|(_, used)| !is_over(*used, now)).map_or(Labels::NONE, |(labels, _)| labels)
+    }
+
+    /// Removes the sessions that are over, or else evicts the sixteenth that was used least recently, so that eviction is
+    /// cheap per session.
+    fn evict(&mut self, most: usize, now: Instant) {
+        self.flows.retain(|_, flow| !is_over(flow.used, now));
+        if self.flows.len() < most {
+            return;
+        }
+        let mut uses: Vec<u64> = self.flows.values().map(|flow| flow.order).collect();
         let at = (most / 16).min(uses.len() - 1);
         let (_, &mut limit, _) = uses.select_nth_unstable(at);
-        let mut floor = self.floor;
-        self.flows.retain(|_, (labels, used)| {
-            let stays = *used > limit;
+        let (mut floor, mut last) = (self.floor(now), None);
+        self.flows.retain(|_, flow| {
+            let stays = flow.order > limit;
             if !stays {
-                floor |= *labels;
+                floor |= flow.labels;
+                last = last.max(Some(flow.used));
             }
             stays
         });
-        self.floor = floor;
+        self.floor = last.map(|last| (floor, last));
     }
+}
+
+fn is_over(used: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(used) >= FlowTracker::IDLE
 }

@@ -8,23 +8,47 @@ use std::{
     time::Instant,
 };
 
-use couplet_core::{Call, Reply, clock::unix_seconds};
+use couplet_core::{Call, JsonText, Reply, clock::unix_seconds};
 use couplet_types::RpcError;
 
 use crate::{
     audit::{self, AuditSink, Outcome, Record},
     consent::{Answer, Question},
-    names::Kind,
+    names::{Kind, ServerId},
+    pins::Digest,
     policy::{Decision, Door, Flow, Subject, Verdict},
-    service::{rules::Rules, run::Flight},
+    profile::Profile,
+    service::{
+        hidden::Reason,
+        rules::Rules,
+        run::{Flight, Goal},
+    },
 };
 
 /// A call that may run, with its record. A call that is dropped before it has ended is recorded as cancelled.
-pub(crate) struct AdmittedCall {
-    audit: Option<(Arc<dyn AuditSink>, Box<Record>)>,
+pub(crate) struct AdmittedCall(Option<AuditedCall>);
+
+/// The record of a call, while it runs.
+struct AuditedCall {
+    sink: Arc<dyn AuditSink>,
+    record: Box<Record>,
     /// Whether the last record could not be written.
     failed: Arc<AtomicBool>,
     began: Instant,
+    stage: Stage,
+    /// The beginning of the stage.
+    since: Instant,
+}
+
+/// The place at which a call spends its time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// In this host.
+    Host,
+    /// In the queue of the server, or until it has started.
+    Queue,
+    /// At the server.
+    Upstream,
 }
 
 /// The end of a call, for its record.
@@ -42,30 +66,46 @@ pub(crate) enum End {
 }
 
 impl AdmittedCall {
+    /// A call with its record, which is made only if there is an audit log.
+    pub(crate) fn new(rules: &Rules, record: impl FnOnce() -> Record) -> Self {
+        Self(rules.audit.clone().map(|sink| {
+            let (record, now) = (Box::new(record()), Instant::now());
+            let failed = rules.audit_failed.clone();
+            AuditedCall { sink, record, failed, began: now, stage: Stage::Host, since: now }
+        }))
+    }
+
     /// Whether the call can be recorded. After a record was lost, the decision is recorded before the call is sent, so that
     /// nothing runs without a record.
     pub(crate) async fn is_recorded(&self) -> bool {
-        let Some((sink, record)) = self.audit.as_ref().filter(|_| self.failed.load(Ordering::Acquire)) else {
+        let Some(audited) = self.0.as_ref().filter(|audited| audited.failed.load(Ordering::Acquire)) else {
             return true;
         };
-        let written = Box::pin(audit::write(&**sink, Record::clone(record))).await;
-        self.failed.store(written.is_err(), Ordering::Release);
+        let written = Box::pin(audit::write(&*audited.sink, Record::clone(&audited.record))).await;
+        audited.failed.store(written.is_err(), Ordering::Release);
         written.is_ok()
+    }
+
+    /// Notes that the call enters a stage. Without an audit log no clock is read.
+    pub(crate) fn enter(&mut self, stage: Stage) {
+        if let Some(audited) = &mut self.0 {
+            audited.enter(stage);
+        }
     }
 
     /// Records the end of the call.
     pub(crate) async fn ended(mut self, reply: Reply, end: End) -> Reply {
-        if let Some((sink, mut record)) = self.audit.take() {
-            record.outcome = outcome(&reply, end, record.kind);
-            record.total = Some(self.began.elapsed());
+        if let Some(mut audited) = self.0.take() {
+            audited.record.outcome = outcome(&reply, end, audited.record.kind);
             if let Reply::Complete(done) = &reply {
-                record.bytes_out = Some(done.size() as u64);
+                audited.record.bytes_out = Some(done.size() as u64);
             }
+            let AuditedCall { sink, record, failed, .. } = audited.timed();
             let written = match sink.try_write(record) {
                 Ok(()) => Ok(()),
                 Err(record) => sink.write(record).await,
             };
-            self.failed.store(written.is_err(), Ordering::Release);
+            failed.store(written.is_err(), Ordering::Release);
             if let Err(error) = written {
                 tracing::error!("{error}");
             }
@@ -74,11 +114,34 @@ impl AdmittedCall {
     }
 }
 
+impl AuditedCall {
+    fn enter(&mut self, stage: Stage) {
+        let now = Instant::now();
+        let spent = match self.stage {
+            Stage::Host => None,
+            Stage::Queue => Some(&mut self.record.queued),
+            Stage::Upstream => Some(&mut self.record.upstream),
+        };
+        if let Some(spent) = spent {
+            // A call that is sent again has waited twice.
+            *spent.get_or_insert_default() += now - self.since;
+        }
+        (self.stage, self.since) = (stage, now);
+    }
+
+    /// The call with all times in its record.
+    fn timed(mut self) -> Self {
+        self.enter(Stage::Host);
+        self.record.total = Some(self.since - self.began);
+        self
+    }
+}
+
 impl Drop for AdmittedCall {
     fn drop(&mut self) {
-        if let Some((sink, mut record)) = self.audit.take() {
+        if let Some(audited) = self.0.take() {
+            let AuditedCall { sink, mut record, .. } = audited.timed();
             record.outcome = Outcome::Cancelled;
-            record.total = Some(self.began.elapsed());
             if sink.try_write(record).is_err() {
                 tracing::warn!("the audit log is full: a cancelled call has no record");
             }
@@ -150,7 +213,7 @@ impl Flight<'_> {
         }
         let (goal, server) = (&self.goal.item, self.member().id());
         let flow = rules.flow(call, goal.labels);
-        let arguments = self.arguments(call);
+        let arguments = arguments(goal.kind, call);
         let mut subject = Subject::new(self.snapshot.profile.name(), server, goal.kind, &goal.raw, self.goal.door);
         subject.principal = call.principal();
         subject.arguments = arguments.as_ref();
@@ -177,14 +240,15 @@ impl Flight<'_> {
             effects: goal.effects,
             trust: self.rules().server(server).trust,
             flow,
-            arguments: self.arguments(call),
+            arguments: arguments(goal.kind, call),
             rule: verdict.rule.clone(),
-            definition: self.goal.digest(),
+            definition: goal.digest(),
         }
     }
 
-    fn arguments(&self, call: &Call) -> Option<couplet_core::JsonText> {
-        matches!(self.goal.item.kind, Kind::Tool | Kind::Prompt).then(|| call.arguments())
+    /// Records a call that does not run for another reason than the policy's, and returns its reply.
+    pub(crate) async fn refused(&self, call: &Call, reason: Reason, reply: Reply) -> Reply {
+        self.admitted(call, &reason.verdict(), None).ended(reply, End::Refused).await
     }
 
     /// The error for a denied target is that for one that does not exist.
@@ -203,32 +267,66 @@ impl Flight<'_> {
     }
 
     fn admitted(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> AdmittedCall {
-        let rules = self.rules();
-        let audit = rules.audit.clone().map(|sink| (sink, Box::new(self.record(call, verdict, consent))));
-        AdmittedCall { audit, failed: rules.audit_failed.clone(), began: Instant::now() }
+        AdmittedCall::new(self.rules(), || self.record(call, verdict, consent))
     }
 
     /// Notes the flow of data of a call that is about to be sent.
     pub(crate) fn note_flow(&self, call: &Call) {
         let (rules, labels) = (self.rules(), self.goal.item.labels);
         if !rules.policy.is_open() && !labels.is_empty() {
-            rules.flows.record(&Rules::flow_key(call), labels);
+            rules.flows.record(&Rules::flow_key(call), labels, Instant::now());
         }
     }
 
     fn record(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> Record {
-        let (goal, server) = (&self.goal.item, self.member().id());
-        let mut record = Record::new(server.clone(), goal.kind, goal.raw.clone(), self.goal.door, verdict.decision);
-        record.request = serde_json::to_string(call.outbox.request()).ok().map(Into::into);
+        let Goal { item, exposed, door, .. } = self.goal;
+        let target = RecordTarget {
+            server: self.member().id(),
+            kind: item.kind,
+            raw: &item.raw,
+            exposed,
+            door: *door,
+            pin: item.digest(),
+        };
+        let mut record = target.record(&self.snapshot.profile, call, verdict);
+        record.consent = consent.map(Into::into);
+        record
+    }
+}
+
+/// The target that a record is about.
+pub(crate) struct RecordTarget<'a> {
+    pub(crate) server: &'a ServerId,
+    pub(crate) kind: Kind,
+    pub(crate) raw: &'a Arc<str>,
+    pub(crate) exposed: &'a Arc<str>,
+    pub(crate) door: Door,
+    pub(crate) pin: Option<Digest>,
+}
+
+impl RecordTarget<'_> {
+    /// The record of a decision about a call.
+    pub(crate) fn record(&self, profile: &Profile, call: &Call, verdict: &Verdict) -> Record {
+        let mut record = Record::new(self.server.clone(), self.kind, self.raw.clone(), self.door, verdict.decision);
+        record.request = request_id(call);
         record.principal = call.caller.as_ref().map(|caller| caller.principal().clone());
         record.client = call.peer.info.as_ref().map(|info| info.name.as_str().into());
-        record.profile = Some(self.snapshot.profile.name().clone());
-        record.exposed = Some(self.goal.exposed.clone());
-        record.pin = self.goal.digest();
+        record.profile = Some(profile.name().clone());
+        record.exposed = Some(self.exposed.clone());
+        record.pin = self.pin;
         record.rule.clone_from(&verdict.rule);
-        record.consent = consent.map(Into::into);
-        record.arguments = self.arguments(call);
+        record.arguments = arguments(self.kind, call);
         record.bytes_in = Some(call.params.text().as_bytes().len() as u64);
         record
     }
+}
+
+/// The id of a request, as JSON.
+pub(crate) fn request_id(call: &Call) -> Option<Arc<str>> {
+    serde_json::to_string(call.outbox.request()).ok().map(Into::into)
+}
+
+/// The arguments of a call of a tool or prompt.
+fn arguments(kind: Kind, call: &Call) -> Option<JsonText> {
+    matches!(kind, Kind::Tool | Kind::Prompt).then(|| call.arguments())
 }

@@ -2,11 +2,12 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `snapshot`, `item`, `member` | the tables of a view, rebuilt when a catalog changes |
+//! | `snapshot`, `item`, `matchers`, `member` | the tables of a view, rebuilt when a catalog changes |
 //! | `list` | lists and cursors |
 //! | `route` | which server a call goes to |
 //! | `run` | one call at its server: rounds, seals |
 //! | `gate`, `rules` | decisions, consent, audit |
+//! | `hidden` | definitions that the view does not show |
 //! | `hold` | servers with subscribers are not stopped |
 //! | `link` | messages of a server to its caller, changes of resources |
 //! | `linked` | links to resources of other servers |
@@ -16,11 +17,13 @@
 
 mod describe;
 mod gate;
+mod hidden;
 mod hold;
 mod item;
 mod link;
 mod linked;
 mod list;
+mod matchers;
 mod member;
 mod reports;
 mod route;
@@ -46,7 +49,7 @@ use tokio::task::AbortHandle;
 
 use crate::{
     host::Inner,
-    names::{Collision, Kind, ServerId},
+    names::{Collision, Duplicate, Kind, ServerId},
     policy::Door,
     profile::Profile,
     service::{linked::Links, seals::Seals, snapshot::Snapshot, tasks::Tasks},
@@ -102,6 +105,11 @@ impl View {
     /// Returns the names that more than one tool or prompt claims. All claimants are hidden.
     pub fn collisions(&self) -> Vec<Collision> {
         self.snapshot().collisions().cloned().collect()
+    }
+
+    /// Returns the resources and templates that more than one server lists. The first server of the configuration owns each.
+    pub fn duplicates(&self) -> Vec<Duplicate> {
+        self.snapshot().duplicates.clone()
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
@@ -191,9 +199,7 @@ impl Service for View {
     }
 
     fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
-        let snapshot = self.snapshot();
-        let principal = caller.map(|caller| &**caller.principal());
-        snapshot.aim(uri).is_some_and(|aim| snapshot.permits_subscription(&aim, principal))
+        self.decides_subscription(uri, caller)
     }
 
     fn subscribing(&self, uris: &BTreeSet<String>) -> Option<BoxFuture<'static, Refusals>> {

@@ -5,7 +5,7 @@ use couplet_types::{LoggingLevel, RawJson};
 
 use crate::{
     names::Kind,
-    service::{View, snapshot::Snapshot},
+    service::{View, hidden::HiddenItem, snapshot::Snapshot},
 };
 
 /// The name of the logger.
@@ -22,7 +22,7 @@ impl View {
     /// Reports how many definitions of a list wait for an approval.
     pub(crate) async fn report_blocked(&self, call: &Call, kind: Kind) {
         let snapshot = self.snapshot();
-        let blocked = snapshot.blocked.iter().filter(|blocked| blocked.kind == kind).count();
+        let blocked = snapshot.hidden.unapproved(kind);
         if blocked > 0 && call.outbox.wants_log(LoggingLevel::Warning) {
             let text = format!(
                 "{blocked} of the {kind}s are hidden: their definitions are new or have changed, and wait for an approval"
@@ -34,8 +34,8 @@ impl View {
     /// Reports a call of a definition that waits for an approval. The response does not differ from that for an unknown
     /// name.
     pub(crate) async fn report_call_of_blocked(&self, snapshot: &Snapshot, call: &Call, kind: Kind, name: &str) {
-        let is_it = snapshot.blocked.iter().any(|blocked| blocked.kind == kind && blocked.name == name);
-        if is_it && call.outbox.wants_log(LoggingLevel::Warning) {
+        let is_it = || snapshot.hidden.named(&snapshot.profile, kind, name).is_some_and(HiddenItem::is_unapproved);
+        if call.outbox.wants_log(LoggingLevel::Warning) && is_it() {
             log(call, format!("`{name}` is blocked: its definition is new or has changed, and waits for an approval"))
                 .await;
         }

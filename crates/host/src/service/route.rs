@@ -10,6 +10,7 @@ use crate::{
     policy::{Door, Effects, Labels},
     service::{
         View,
+        hidden::Reason,
         run::{Aim, Flight, Goal},
         snapshot::Snapshot,
     },
@@ -32,21 +33,24 @@ impl View {
             Err(error) => return error.into(),
         };
         let snapshot = self.settled(|snapshot| snapshot.named(kind, &name).is_some()).await;
-        let Some(entry) = snapshot.named(kind, &name) else {
-            return Box::pin(self.unknown(&snapshot, &call, kind, &name)).await;
-        };
         let door = if kind == Kind::Prompt { Door::Get } else { Door::Call };
+        let Some(entry) = snapshot.named(kind, &name) else {
+            return Box::pin(self.unknown(&snapshot, &call, door, (kind, &name))).await;
+        };
         let item = &entry.value;
-        let exposed = entry.name.clone();
+        let goal = Goal { exposed: entry.name.clone(), item: item.into(), door, splice: true };
+        let flight = Flight { view: &self, snapshot: &snapshot, goal: &goal };
         if let Some(changes) = &item.changes {
             match changes.arguments(&call) {
                 Ok(Some(params)) => call.params = params,
                 Ok(None) => {}
-                Err(what) => return Reply::wrong_arguments(&call, what),
+                Err(what) => {
+                    let reply = Reply::wrong_arguments(&call, what);
+                    return Box::pin(flight.refused(&call, Reason::Profile, reply)).await;
+                }
             }
         }
-        let goal = Goal { exposed, item: item.into(), door, splice: true };
-        let reply = Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await;
+        let reply = flight.run(call).await;
         match &item.changes {
             Some(changes) => changes.reply(reply),
             None => reply,
@@ -61,7 +65,7 @@ impl View {
         let snapshot = self.settled(|snapshot| snapshot.owner(&uri).is_some()).await;
         let door = self.read_door(&snapshot, &call, &uri);
         let Some(goal) = Goal::resource(&snapshot, &uri, door) else {
-            return call.revision.resource_not_found(&uri).into();
+            return Box::pin(self.not_found(&snapshot, &call, door, &uri)).await;
         };
         Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
     }
@@ -77,7 +81,7 @@ impl View {
         let goal = match target {
             Reference { name: Some(name), .. } => {
                 let Some(entry) = snapshot.prompts.get(&name) else {
-                    return self.unknown(&snapshot, &call, Kind::Prompt, &name).await;
+                    return self.unknown(&snapshot, &call, Door::Complete, (Kind::Prompt, &name)).await;
                 };
                 if let Some(params) = renamed(&call.params, &entry.raw) {
                     call.params = params;
@@ -86,7 +90,7 @@ impl View {
             }
             Reference { uri: Some(uri), .. } => match Goal::resource(&snapshot, &uri, Door::Complete) {
                 Some(goal) => goal,
-                None => return call.revision.resource_not_found(&uri).into(),
+                None => return self.not_found(&snapshot, &call, Door::Complete, &uri).await,
             },
             Reference { .. } => return RpcError::invalid_params("`ref` needs a `name` or a `uri`").into(),
         };
@@ -122,9 +126,15 @@ impl View {
     }
 
     /// The error for a name that does not exist, which is also the error for one that the caller may not use.
-    pub(crate) async fn unknown(&self, snapshot: &Snapshot, call: &Call, kind: Kind, name: &str) -> Reply {
+    async fn unknown(&self, snapshot: &Snapshot, call: &Call, door: Door, (kind, name): (Kind, &str)) -> Reply {
         self.report_call_of_blocked(snapshot, call, kind, name).await;
-        absent(kind, name)
+        self.hidden(snapshot, call, door, (kind, name), absent(kind, name)).await
+    }
+
+    /// The same for a URI.
+    async fn not_found(&self, snapshot: &Snapshot, call: &Call, door: Door, uri: &str) -> Reply {
+        let reply = call.revision.resource_not_found(uri).into();
+        self.hidden(snapshot, call, door, (Kind::Resource, uri), reply).await
     }
 }
 

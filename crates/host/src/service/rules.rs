@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, atomic::AtomicBool},
+    time::Instant,
 };
 
 use couplet_core::{Call, JsonText, clock::unix_seconds};
@@ -10,14 +11,14 @@ use couplet_types::ToolAnnotations;
 
 use crate::{
     HostBuilder,
-    audit::{AuditSink, Outcome, Record},
+    audit::{AuditSink, Record},
     catalog::Definition,
     consent::{Consent, Grants},
     names::{Kind, ServerId},
     pins::{Lock, Pin, Pins, fingerprint},
     policy::{Decision, Door, Effects, Flow, FlowKey, FlowTracker, Glob, Labels, Policy, Subject, Trust, Verdict},
     profile::Profile,
-    service::{item::ViewItem, snapshot::Snapshot},
+    service::{gate::request_id, item::ViewItem, snapshot::Snapshot},
 };
 
 /// What a configuration says about one server beside how to reach it.
@@ -163,15 +164,23 @@ impl Rules {
     }
 
     fn note_request(&self, profile: &Profile, server: &ServerId, call: &Call, door: Door, verdict: &Verdict) {
-        let Some(audit) = &self.audit else { return };
+        if self.audit.is_none() {
+            return;
+        }
         let raw: Arc<str> = call.tool_name().unwrap_or_default().into();
         let mut record = Record::new(server.clone(), Kind::Tool, raw, door, verdict.decision);
+        record.parent = request_id(call);
         record.principal = call.caller.as_ref().map(|caller| caller.principal().clone());
         record.profile = Some(profile.name().clone());
         record.rule.clone_from(&verdict.rule);
-        record.outcome = Outcome::NotSent;
-        if audit.try_write(Box::new(record)).is_err() {
-            tracing::warn!(%server, "the audit log is full: a request of the server has no record");
+        self.note(record);
+    }
+
+    /// Writes the record of a decision where nothing can wait for the log.
+    pub(crate) fn note(&self, record: Record) {
+        let Some(audit) = &self.audit else { return };
+        if let Err(record) = audit.try_write(Box::new(record)) {
+            tracing::warn!(server = %record.server, "the audit log is full: a decision has no record");
         }
     }
 
@@ -184,6 +193,6 @@ impl Rules {
     }
 
     pub(crate) fn flow(&self, call: &Call, labels: Labels) -> Flow {
-        self.flows.would_complete(&Self::flow_key(call), labels)
+        self.flows.would_complete(&Self::flow_key(call), labels, Instant::now())
     }
 }

@@ -12,7 +12,8 @@ use crate::{
     policy::{Door, Effects, Labels},
     service::{
         View,
-        gate::{AdmittedCall, End},
+        gate::{AdmittedCall, End, Stage},
+        hidden::Reason,
         item::ViewItem,
         member::Member,
         route::absent,
@@ -50,16 +51,18 @@ impl From<&ViewItem> for Aim {
     }
 }
 
+impl Aim {
+    /// The digest of the definition, for records and grants.
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        Some(self.definition.as_ref()?.fingerprint()?.digest)
+    }
+}
+
 impl Goal {
     /// A resource, by its URI or its template.
     pub(crate) fn resource(snapshot: &Snapshot, uri: &str, door: Door) -> Option<Self> {
         let item = snapshot.aim(uri)?;
         Some(Self { exposed: uri.into(), item, door, splice: false })
-    }
-
-    /// The digest of the definition, for records and grants.
-    pub(crate) fn digest(&self) -> Option<Digest> {
-        Some(self.item.definition.as_ref()?.fingerprint()?.digest)
     }
 
     /// The error for a target that does not exist.
@@ -97,7 +100,7 @@ impl Flight<'_> {
             return Inputs::drive(call, &self.member().rounds, unix_seconds, |call| self.decided(call)).await;
         };
         let Some(opened) = self.view.seals().open_state(&call, self.target(), &sealed) else {
-            return Call::invalid_state().into();
+            return Box::pin(self.refused(&call, Reason::State, Call::invalid_state().into())).await;
         };
         if let Err(error) = call.set_request_state(opened.state.as_deref()) {
             return error.into();
@@ -117,7 +120,7 @@ impl Flight<'_> {
         }
     }
 
-    async fn send(&self, client: Call, admitted: AdmittedCall, in_round: bool) -> Reply {
+    async fn send(&self, client: Call, mut admitted: AdmittedCall, in_round: bool) -> Reply {
         if !admitted.is_recorded().await {
             let error = RpcError::internal("the audit log cannot be written, so no call runs; see the log of the host");
             return Box::pin(admitted.ended(error.into(), End::Refused)).await;
@@ -130,6 +133,7 @@ impl Flight<'_> {
         let call = prepared.as_ref().unwrap_or(&client);
         let mut retries = 1;
         loop {
+            admitted.enter(Stage::Queue);
             let running = match self.member().upstream.proxy().await {
                 Ok(running) => running,
                 Err(error) => {
@@ -141,6 +145,7 @@ impl Flight<'_> {
                 // The server has sessions now, so its state means nothing any more.
                 return Box::pin(admitted.ended(Call::invalid_state().into(), End::Refused)).await;
             }
+            admitted.enter(Stage::Upstream);
             let done = running.proxy().forward(call, Some(&self.member().link)).await;
             let end = match &done {
                 Err(error) if error.rpc().is_some() => End::Replied,
@@ -153,6 +158,7 @@ impl Flight<'_> {
                 Err(error) => End::Unavailable { sent: !error.is_unsent() },
                 Ok(_) => End::Replied,
             };
+            admitted.enter(Stage::Host);
             let reply = self.sealed(&client, running.settle(&client.method, done));
             self.note_links(&client, &reply);
             return admitted.ended(reply, end).await;

@@ -1,7 +1,7 @@
 //! The tables of a view, built from the catalogs of its servers.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, OnceLock},
 };
 
@@ -11,11 +11,19 @@ use couplet_types::{Implementation, UriTemplate};
 use crate::{
     catalog::{Catalog, Definition, List},
     host::Config,
-    names::{Collision, Entry, Kind, NameTable},
+    names::{Collision, Duplicate, Entry, Kind, NameTable, ServerId},
     pins::Lock,
-    policy::{Door, Effects, Labels, Subject},
+    policy::{Door, Effects, Labels, Subject, Verdict},
     profile::Profile,
-    service::{item::ViewItem, list::ViewLists, member::Member, rules::Rules, run::Aim},
+    service::{
+        hidden::{HiddenItem, HiddenItems, Reason},
+        item::ViewItem,
+        list::ViewLists,
+        matchers::Matchers,
+        member::Member,
+        rules::Rules,
+        run::Aim,
+    },
 };
 
 /// A view at one moment. Calls that have begun go on with the one that they began with.
@@ -26,7 +34,9 @@ pub(crate) struct Snapshot {
     pub(crate) resources: Vec<ViewItem>,
     by_uri: HashMap<Arc<str>, usize>,
     pub(crate) templates: Vec<ViewItem>,
-    matchers: Vec<Option<UriTemplate>>,
+    matchers: Matchers,
+    /// The resources and templates that more than one server lists.
+    pub(crate) duplicates: Vec<Duplicate>,
     pub(crate) rules: Arc<Rules>,
     pub(crate) profile: Arc<Profile>,
     pub(crate) info: Implementation,
@@ -35,18 +45,8 @@ pub(crate) struct Snapshot {
     instructions: Vec<bool>,
     pub(crate) lists: ViewLists,
     pub(crate) about: OnceLock<Arc<Description>>,
-    /// The definitions that are hidden because they are not approved.
-    pub(crate) blocked: Vec<BlockedItem>,
-}
-
-/// A definition that is hidden until it is approved.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct BlockedItem {
-    pub(crate) member: usize,
-    pub(crate) kind: Kind,
-    pub(crate) raw: Arc<str>,
-    /// The name that it would have.
-    pub(crate) name: String,
+    /// The definitions of its servers that it does not show.
+    pub(crate) hidden: HiddenItems,
 }
 
 impl Snapshot {
@@ -63,8 +63,8 @@ impl Snapshot {
         stamp: Stamp,
     ) -> Self {
         let (rules, naming) = (&config.rules, profile.naming());
-        let mut blocked = Vec::new();
-        let mut items = |kind| collect(profile, rules, pinned, &members, kind, &mut blocked);
+        let mut hidden = HiddenItems::default();
+        let mut items = |kind| collect(profile, rules, pinned, &members, kind, &mut hidden);
         let named = |items: Vec<ViewItem>| {
             items
                 .into_iter()
@@ -73,15 +73,10 @@ impl Snapshot {
         };
         let tools = NameTable::new(&naming, named(items(Kind::Tool)));
         let prompts = NameTable::new(&naming, named(items(Kind::Prompt)));
-        let (resources, by_uri) = owned(items(Kind::Resource));
-        let (templates, _) = owned(items(Kind::Template));
-        let matchers = templates.iter().map(|item| UriTemplate::parse_for_matching(&item.raw).ok()).collect();
-        for hidden in &mut blocked {
-            hidden.name = match hidden.kind {
-                Kind::Tool | Kind::Prompt => naming.name(members[hidden.member].id(), &hidden.raw),
-                _ => hidden.raw.to_string(),
-            };
-        }
+        let mut duplicates = Vec::new();
+        let (resources, by_uri) = owned(&members, items(Kind::Resource), &mut duplicates);
+        let (templates, _) = owned(&members, items(Kind::Template), &mut duplicates);
+        let matchers = Matchers::new(&templates);
         for collision in tools.collisions().iter().chain(prompts.collisions()) {
             tracing::warn!(profile = %profile.name(), "{collision}");
         }
@@ -98,26 +93,24 @@ impl Snapshot {
             by_uri,
             templates,
             matchers,
+            duplicates,
             rules: Arc::clone(rules),
             profile: profile.clone(),
             info: config.info.clone(),
             stamp,
             lists: ViewLists::default(),
             about: OnceLock::new(),
-            blocked,
+            hidden,
         }
     }
 
-    /// The server that owns a URI: the one that lists it, or else the one with a template for it, or else the only one
-    /// that has resources at all.
+    /// The server that owns a URI: the one that lists it, or else the one with the most specific template for it, or else
+    /// the only one that has resources at all.
     pub(crate) fn owner(&self, uri: &str) -> Option<usize> {
         if let Some(at) = self.by_uri.get(uri) {
             return Some(self.resources[*at].member);
         }
-        let is_match =
-            |matcher: &Option<UriTemplate>| matcher.as_ref().is_some_and(|template| template.matches(uri).is_some());
-        if let Some(at) = self.matchers.iter().position(is_match) {
-            let member = self.templates[at].member;
+        if let Some(member) = self.with_template(uri) {
             return self.profile.shows(self.members[member].id(), Kind::Resource, uri).then_some(member);
         }
         if self.members.iter().any(|member| !member.catalog.is_fetched()) {
@@ -129,6 +122,11 @@ impl Snapshot {
             (Some(only), None) => (!self.hides(only, uri)).then_some(only),
             _ => None,
         }
+    }
+
+    /// The server with a template for a URI.
+    pub(crate) fn with_template(&self, uri: &str) -> Option<usize> {
+        self.matchers.find(uri)
     }
 
     /// Whether a server has a URI that the view does not show: the profile denies it, or it is listed or has a template
@@ -163,17 +161,14 @@ impl Snapshot {
         Some(Aim { member, kind: Kind::Resource, raw: uri.into(), effects, labels, definition: None })
     }
 
-    /// Whether a principal may subscribe to a resource.
-    pub(crate) fn permits_subscription(&self, aim: &Aim, principal: Option<&str>) -> bool {
-        if self.rules.policy.is_open() {
-            return true;
-        }
+    /// Decides about a subscription to a resource.
+    pub(crate) fn subscription_verdict(&self, aim: &Aim, principal: Option<&str>) -> Verdict {
         let server = self.members[aim.member].id();
         let mut subject = Subject::new(self.profile.name(), server, aim.kind, &aim.raw, Door::Subscribe);
         subject.principal = principal;
         subject.effects = aim.effects;
         subject.trust = self.rules.server(server).trust;
-        self.rules.is_open(self.rules.policy.decide(&subject).decision)
+        self.rules.policy.decide(&subject)
     }
 
     pub(crate) fn approves_instructions(&self, member: usize) -> bool {
@@ -217,17 +212,19 @@ fn collect(
     pinned: Option<&Lock>,
     members: &[Member],
     kind: Kind,
-    blocked: &mut Vec<BlockedItem>,
+    hidden: &mut HiddenItems,
 ) -> Vec<ViewItem> {
     let mut items = Vec::new();
     for (at, member) in members.iter().enumerate() {
         for definition in member.catalog.list(list_of(kind)).iter() {
             let raw = definition.raw();
-            if !profile.shows(member.id(), kind, raw) {
-                continue;
-            }
-            if !rules.is_approved(pinned, member.id(), kind, definition) {
-                blocked.push(BlockedItem { member: at, kind, raw: raw.clone(), name: String::new() });
+            let reason = match () {
+                () if !profile.shows(member.id(), kind, raw) => Some(Reason::Profile),
+                () if !rules.is_approved(pinned, member.id(), kind, definition) => Some(Reason::Unapproved),
+                () => None,
+            };
+            if let Some(reason) = reason {
+                hidden.push(HiddenItem { server: member.id().clone(), kind, definition: definition.clone(), reason });
                 continue;
             }
             let changes = profile.changes(member.id(), raw).filter(|_| kind == Kind::Tool);
@@ -299,16 +296,28 @@ fn same<T>(a: Option<&Arc<T>>, b: Option<&Arc<T>>) -> bool {
 }
 
 /// The items without those that an earlier server owns.
-fn owned(items: Vec<ViewItem>) -> (Vec<ViewItem>, HashMap<Arc<str>, usize>) {
-    let mut by_uri = HashMap::with_capacity(items.len());
-    let mut own = Vec::with_capacity(items.len());
+fn owned(
+    members: &[Member],
+    items: Vec<ViewItem>,
+    duplicates: &mut Vec<Duplicate>,
+) -> (Vec<ViewItem>, HashMap<Arc<str>, usize>) {
+    let mut by_uri: HashMap<Arc<str>, usize> = HashMap::with_capacity(items.len());
+    let mut own: Vec<ViewItem> = Vec::with_capacity(items.len());
+    let mut others: BTreeMap<usize, Vec<ServerId>> = BTreeMap::new();
     for item in items {
-        if by_uri.contains_key(&item.raw) {
-            tracing::debug!(uri = %item.raw, "a URI that another server owns is hidden");
-            continue;
+        match by_uri.get(&item.raw) {
+            None => {
+                by_uri.insert(item.raw.clone(), own.len());
+                own.push(item);
+            }
+            // A server that lists one twice has no rival.
+            Some(at) if own[*at].member == item.member => {}
+            Some(at) => others.entry(*at).or_default().push(members[item.member].id().clone()),
         }
-        by_uri.insert(item.raw.clone(), own.len());
-        own.push(item);
     }
+    duplicates.extend(others.into_iter().map(|(at, others)| {
+        let ViewItem { member, kind, raw, .. } = &own[at];
+        Duplicate { kind: *kind, uri: raw.clone(), owner: members[*member].id().clone(), others }
+    }));
     (own, by_uri)
 }

@@ -1,6 +1,9 @@
 //! Views follow the catalogs of their servers.
 
-use std::sync::{Arc, OnceLock, RwLock, Weak};
+use std::{
+    collections::HashSet,
+    sync::{Arc, OnceLock, RwLock, Weak},
+};
 
 use couplet_core::{Change, Filter, Hub, JsonText, clock::unix_seconds, sync::lock};
 use tokio::task::AbortHandle;
@@ -8,7 +11,7 @@ use tokio::task::AbortHandle;
 use crate::{
     catalog::{Catalog, List},
     host::{Config, Inner, ServerStatus, Slot},
-    names::Kind,
+    names::{Duplicate, Kind},
     pins::{Digest, Lock, Pins, Seen},
     profile::Profile,
     service::{
@@ -154,6 +157,22 @@ async fn observe(slot: &Slot, pins: &Pins, is_pinned: bool) {
     }
 }
 
+/// Logs the URIs that more than one server lists, unless they were before.
+fn report_duplicates(before: &Snapshot, after: &Snapshot) {
+    /// The most lines: a server can list thousands of URIs of another one.
+    const LINES: usize = 10;
+    let known: HashSet<&Duplicate> = before.duplicates.iter().collect();
+    let profile = after.profile.name();
+    let mut new = after.duplicates.iter().filter(|duplicate| !known.contains(duplicate));
+    for duplicate in new.by_ref().take(LINES) {
+        tracing::warn!(%profile, "{duplicate}");
+    }
+    let more = new.count();
+    if more > 0 {
+        tracing::warn!(%profile, "{more} more resources and templates are listed by more than one server");
+    }
+}
+
 impl ViewInner {
     fn profile_name(&self) -> Arc<str> {
         self.snapshot().profile.name().clone()
@@ -170,6 +189,7 @@ impl ViewInner {
             return;
         }
         let after = Arc::new(Snapshot::new(profile, config, members, pinned.as_deref(), stamp));
+        report_duplicates(&before, &after);
         self.relay(&after);
         if after.members.iter().any(|member| member.upstream.options().idle_stop.is_some()) {
             self.holder.get_or_init(|| hold::spawn(&self.me, &self.hub));

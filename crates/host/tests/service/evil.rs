@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use couplet_core::{BoxFuture, Call, Change, Description, Hub, Inputs, JsonText, Reply, ResultBody, Service};
+use couplet_host::names::Kind;
 use couplet_types::{Implementation, ProtocolVersion, RequestMethod, ServerCapabilities};
 use serde_json::{Value, json};
 
@@ -17,7 +18,8 @@ struct Inner {
     hub: Hub,
     tools: Mutex<Value>,
     resources: Mutex<Value>,
-    prompts: Value,
+    templates: Mutex<Value>,
+    prompts: Mutex<Value>,
     handler: Handler,
     /// The way to the client of the last call, which outlives it.
     lasting: Mutex<Option<(Inputs, Call)>>,
@@ -35,7 +37,8 @@ impl Evil {
             hub: Hub::new(),
             tools: Mutex::new(tools),
             resources: Mutex::new(resources),
-            prompts: json!([]),
+            templates: Mutex::new(json!([])),
+            prompts: Mutex::new(json!([])),
             handler: Box::new(handler),
             lasting: Mutex::default(),
         }))
@@ -61,8 +64,25 @@ impl Evil {
 
     /// Replaces the tools, and notifies.
     pub(crate) fn set_tools(&self, tools: Value) {
-        *self.0.tools.lock().unwrap() = tools;
-        self.0.hub.send(Change::Tools);
+        self.set(Kind::Tool, tools);
+    }
+
+    /// Replaces the definitions of a kind, and notifies.
+    pub(crate) fn set(&self, kind: Kind, definitions: Value) {
+        let (list, change) = match kind {
+            Kind::Prompt => (&self.0.prompts, Change::Prompts),
+            Kind::Template => (&self.0.templates, Change::Resources),
+            _ => (&self.0.tools, Change::Tools),
+        };
+        *list.lock().unwrap() = definitions;
+        self.0.hub.send(change);
+    }
+
+    /// Sets the resource templates.
+    pub(crate) fn templates(self, templates: &[&str]) -> Self {
+        let listed = templates.iter().map(|template| json!({ "uriTemplate": template, "name": template }));
+        *self.0.templates.lock().unwrap() = listed.collect();
+        self
     }
 
     /// The way to the client of the last call.
@@ -80,7 +100,7 @@ impl Service for Evil {
         let can: ServerCapabilities = serde_json::from_value(json!({
             "tools": { "listChanged": true },
             "resources": { "listChanged": true, "subscribe": true },
-            "prompts": {},
+            "prompts": { "listChanged": true },
         }))
         .unwrap();
         let mut about = Description::new(Implementation::new("evil", "1"), can);
@@ -92,8 +112,10 @@ impl Service for Evil {
         let reply = match call.known() {
             Some(RequestMethod::ListTools) => value(&json!({ "tools": *self.0.tools.lock().unwrap() })),
             Some(RequestMethod::ListResources) => value(&json!({ "resources": *self.0.resources.lock().unwrap() })),
-            Some(RequestMethod::ListResourceTemplates) => value(&json!({ "resourceTemplates": [] })),
-            Some(RequestMethod::ListPrompts) => value(&json!({ "prompts": self.0.prompts })),
+            Some(RequestMethod::ListResourceTemplates) => {
+                value(&json!({ "resourceTemplates": *self.0.templates.lock().unwrap() }))
+            }
+            Some(RequestMethod::ListPrompts) => value(&json!({ "prompts": *self.0.prompts.lock().unwrap() })),
             _ => {
                 *self.0.lasting.lock().unwrap() = Some((call.inputs.lasting(), call.clone()));
                 return (self.0.handler)(call);

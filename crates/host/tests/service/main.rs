@@ -4,17 +4,23 @@
 #![expect(clippy::print_stdout, reason = "figures of acceptance tests, to be quoted")]
 
 mod attacks;
+mod audited;
 mod changes;
 mod evil;
 mod fidelity;
+mod flows;
 mod isolation;
 mod kit;
 mod linked;
 mod long;
+mod pinned;
 mod profiles;
+mod program;
 mod raw;
+mod reconstruct;
 mod reload;
 mod rules;
 mod sealed;
+mod session;
 mod table;
 mod traffic;

@@ -1,7 +1,10 @@
 //! One decision for every way to reach something.
 
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -14,14 +17,16 @@ use couplet_host::{
     pins::{Approval, MemoryPins, Pins, Select},
     policy::{Decision, Door, Layer, Policy},
 };
-use couplet_server::{Server, tool};
+use couplet_server::{Ctx, Server, ToolError, tool};
 use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskTool, Tasks};
-use couplet_types::{CompletionReference, ProtocolVersion};
+use couplet_types::{
+    CompletionReference, CreateMessageParams, CreateMessageResult, ProtocolVersion, Root, SamplingMessage,
+};
 use serde_json::json;
 
 use crate::{
     evil::Evil,
-    kit::{SESSIONS, STATELESS, able, authenticated, connect, id, in_all_pairs, in_time, server},
+    kit::{SESSIONS, STATELESS, Sure, able, authenticated, connect, id, in_all_pairs, in_time, server},
 };
 
 fn policy(rules: &str) -> Policy {
@@ -94,23 +99,75 @@ async fn s16_every_door_has_the_same_decision() {
     .await;
 }
 
-/// A server that may not elicit gets an error, and the client is not asked.
+/// A server with a tool for each kind of request to its caller.
+fn requesting(far: ProtocolVersion) -> Server {
+    let elicit = |ctx: Ctx| async move {
+        ctx.elicit::<Sure>("sure", "are you sure?").await?.accepted()?;
+        Ok::<_, ToolError>("elicited")
+    };
+    let sample = |ctx: Ctx| async move {
+        let question = CreateMessageParams::new(vec![SamplingMessage::user("one sentence, please")], 50);
+        ctx.sample("thought", question).await.map(|_| "sampled")
+    };
+    let roots = |ctx: Ctx| async move { ctx.roots().await.map(|_| "roots") };
+    Server::new("s", "1")
+        .versions([far])
+        .tool(tool("elicitation", elicit))
+        .tool(tool("sampling", sample))
+        .tool(tool("roots", roots))
+}
+
+/// Requests of a server to its caller are decided like calls: one that is denied is an error for the server, and the client
+/// is not asked. Sampling needs a person to be asked where the policy says `ask`.
 #[tokio::test]
 async fn s16_requests_of_servers_are_decided() {
-    for (near, far) in [(SESSIONS, SESSIONS), (SESSIONS, STATELESS), (STATELESS, SESSIONS), (STATELESS, STATELESS)] {
-        in_time(format_args!("{near} to {far}"), async {
-            let rules = r#"[{"deny":{"tool":"files/sure","door":"elicitation"}},{"allow":{}}]"#;
-            let Ok(rules) = serde_json::from_str::<Vec<_>>(rules) else { return };
-            let policy = Policy::new(vec![Layer::new("policy", rules)]);
-            let host = Host::builder().server("files", server("files", far).build()).policy(policy).build();
-            let (client, asked) = able(near);
-            let client = connect(client, host.service()).await;
-            client.tools().await.unwrap();
-            let sure = client.call("files__sure", ()).await;
-            assert!(sure.is_err() || sure.unwrap().is_error());
-            assert!(asked.lock().unwrap().is_empty());
-        })
-        .await;
+    let doors = [("elicitation", Door::Elicitation), ("sampling", Door::Sampling), ("roots", Door::Roots)];
+    let decisions = [("allow", false), ("deny", false), ("deny", true), ("ask", false), ("ask", true)];
+    let pairs = [(SESSIONS, SESSIONS), (SESSIONS, STATELESS), (STATELESS, SESSIONS), (STATELESS, STATELESS)];
+    for ((near, far), (name, door)) in pairs.into_iter().flat_map(|pair| doors.map(|door| (pair, door))) {
+        for (decision, has_consent) in decisions {
+            let what = format!("{near} to {far}: {decision} {name}, consent: {has_consent}");
+            in_time(&what, async {
+                let audit = Arc::new(MemoryAudit::default());
+                let rules = format!(r#"[{{"{decision}":{{"tool":"s/{name}","door":"{name}"}}}},{{"allow":{{}}}}]"#);
+                let builder = Host::builder().server("s", requesting(far).build()).policy(policy(&rules));
+                let builder = builder.audit(audit.clone());
+                let host = if has_consent { builder.consent(Elicited).build() } else { builder.build() };
+                let asked = Arc::new(AtomicUsize::new(0));
+                let (elicited, sampled) = (asked.clone(), asked.clone());
+                let client = Client::new("near", "1")
+                    .versions([near])
+                    .roots([Root::new("file:///project")])
+                    .on_elicit(move |ask| {
+                        elicited.fetch_add(1, Ordering::SeqCst);
+                        async move { ask.accept(json!({ "yes": true })) }
+                    })
+                    .on_sample(move |_| {
+                        sampled.fetch_add(1, Ordering::SeqCst);
+                        async { Ok(CreateMessageResult::new("a-model", "a sentence")) }
+                    });
+                let client = connect(client, host.service()).await;
+                client.tools().await.unwrap();
+                let is_open = match decision {
+                    "ask" => has_consent || door != Door::Sampling,
+                    decision => decision == "allow",
+                };
+                let done = client.call(format!("s__{name}"), ()).await;
+                assert_eq!(done.is_ok_and(|done| !done.is_error()), is_open, "{what}");
+                let expected = usize::from(is_open && door != Door::Roots);
+                assert_eq!(asked.load(Ordering::SeqCst), expected, "{what}");
+                // The other requests are not affected.
+                for (other, _) in doors.into_iter().filter(|(other, _)| *other != name) {
+                    assert!(!client.call(format!("s__{other}"), ()).await.unwrap().is_error(), "{what}: {other}");
+                }
+                let records = audit.take();
+                let noted = records.iter().find(|record| record.door == door && &*record.raw == name);
+                let noted = noted.unwrap_or_else(|| panic!("{what}: {records:?}"));
+                assert_eq!(noted.decision.as_str(), decision, "{what}");
+                assert_eq!(noted.rule.as_deref(), Some("policy[0]"), "{what}");
+            })
+            .await;
+        }
     }
 }
 

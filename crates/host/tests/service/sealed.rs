@@ -6,6 +6,8 @@ use couplet_client::Client;
 use couplet_core::{JsonText, Limits, Outcome, Service};
 use couplet_host::{
     Host, Profile,
+    audit::MemoryAudit,
+    pins::Digest,
     policy::{Layer, Policy},
 };
 use couplet_server::{Ctx, Server, ToolError, tool};
@@ -19,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::{
     evil::{Evil, value},
-    kit::{SESSIONS, STATELESS, Sure, able, authenticated, connect, in_time, server},
+    kit::{SESSIONS, STATELESS, Sure, able, authenticated, connect, id, in_time, server},
 };
 
 /// A service that can be given to a wire.
@@ -59,8 +61,9 @@ async fn s12_request_state_belongs_to_its_caller() {
                 let server = Server::new("far", "1").versions([far]).tool(tool("asks", asks)).tool(tool("other", asks));
                 server.build()
             };
+            let audit = Arc::new(MemoryAudit::default());
             let host = Host::builder().server("one", server()).server("two", server()).profile(Profile::new("other"));
-            let host = host.build();
+            let host = host.audit(audit.clone()).build();
             host.ready(std::time::Duration::from_secs(10)).await;
             let mut ann = wire("ann", host.service());
             let first = ann.request("tools/call", json!({ "name": "one__asks" })).await;
@@ -75,7 +78,10 @@ async fn s12_request_state_belongs_to_its_caller() {
             };
             let mut forged = retry("one__asks");
             forged["requestState"] = json!("u.AAAA");
+            audit.take();
             let unknown = ann.request("tools/call", forged).await["error"]["code"].clone();
+            let records: Vec<_> = audit.take().into_iter().map(|record| (record.rule, record.outcome)).collect();
+            assert_eq!(records, [(Some("state".into()), couplet_host::audit::Outcome::NotSent)]);
             let mut bob = wire("bob", host.service());
             let mut other = wire("ann", host.view("other").unwrap().service());
             for refused in [
@@ -227,6 +233,43 @@ async fn s24_lists_are_those_of_the_principal() {
                 let tools = client.tools().await.unwrap();
                 assert_eq!(tools.iter().any(|tool| tool.name == "files__who"), sees, "{principal}");
                 assert_eq!(client.call("files__who", ()).await.is_ok(), sees, "{principal}");
+            }
+        })
+        .await;
+    }
+}
+
+/// A policy that is replaced counts at once: lists that were made before are not given any more.
+#[tokio::test]
+async fn s24_a_new_policy_replaces_the_lists_of_the_old_one() {
+    let target: Arc<dyn Service> = Arc::new(server("files", STATELESS).build());
+    let config = |rules: &str| {
+        let files = couplet_host::Server::new(id("files"), target.clone()).launch(Digest::of("files"));
+        let policy = Policy::new(vec![Layer::new("policy", serde_json::from_str::<Vec<_>>(rules).unwrap())]);
+        Host::builder().add(files).policy(policy)
+    };
+    let deny = [
+        r#"[{"deny":{"tool":"files/who"}},{"allow":{}}]"#,
+        r#"[{"deny":{"principal":"bob","tool":"files/who"}},{"allow":{}}]"#,
+        r#"[{"deny":{"principal":"ann","tool":"files/who"}},{"allow":{}}]"#,
+    ];
+    for &version in ProtocolVersion::ALL {
+        in_time(version, async {
+            let host = config(r#"[{"allow":{}}]"#).build();
+            let mut clients = Vec::new();
+            for principal in ["ann", "bob"] {
+                clients.push((principal, connect(able(version).0, authenticated(principal, host.service())).await));
+            }
+            // Each policy follows one with other lists, and the first comes again at the end.
+            for rules in [r#"[{"allow":{}}]"#, deny[0], deny[1], deny[2], r#"[{"allow":{}}]"#] {
+                host.replace(config(rules)).await;
+                for (principal, client) in &clients {
+                    let is_denied = rules == deny[0] || rules.contains(principal);
+                    let tools = client.tools().await.unwrap();
+                    let sees = tools.iter().any(|tool| tool.name == "files__who");
+                    assert_eq!(sees, !is_denied, "{version}, {principal}: {rules}");
+                    assert_eq!(client.call("files__who", ()).await.is_ok(), sees, "{version}, {principal}: {rules}");
+                }
             }
         })
         .await;
