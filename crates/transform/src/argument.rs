@@ -1,7 +1,7 @@
 //! One argument of a tool.
 
 use couplet_core::JsonText;
-use couplet_types::{Map, RawJson};
+use couplet_types::{Map, RawJson, is_json_type};
 use serde_json::Value;
 
 /// The changes to one argument of a tool: another name, description or default, or a narrower set of values.
@@ -91,6 +91,34 @@ impl ArgumentTransform {
         self
     }
 
+    /// Permits only numbers.
+    #[must_use]
+    pub fn number(mut self) -> Self {
+        self.kind = Some("number");
+        self
+    }
+
+    /// Permits only booleans.
+    #[must_use]
+    pub fn boolean(mut self) -> Self {
+        self.kind = Some("boolean");
+        self
+    }
+
+    /// Permits only arrays.
+    #[must_use]
+    pub fn array(mut self) -> Self {
+        self.kind = Some("array");
+        self
+    }
+
+    /// Permits only objects.
+    #[must_use]
+    pub fn object(mut self) -> Self {
+        self.kind = Some("object");
+        self
+    }
+
     /// Permits only these values.
     #[must_use]
     pub fn one_of(mut self, values: impl IntoIterator<Item = impl Into<Value>>) -> Self {
@@ -169,10 +197,9 @@ impl ArgumentTransform {
             let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
             return Err(format!("expected one of {}", values.join(", ")));
         }
-        match self.kind {
-            Some("integer") if !is_integer(&value) => return Err("expected an integer".to_owned()),
-            Some("string") if !value.is_string() => return Err("expected a string".to_owned()),
-            _ => {}
+        if let Some(kind) = self.kind.filter(|kind| !is_json_type(&value, kind)) {
+            let article = if kind.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
+            return Err(format!("expected {article} {kind}"));
         }
         let number = value.as_f64();
         let below = self.minimum.filter(|least| number.is_some_and(|number| number < *least));
@@ -195,10 +222,6 @@ fn number(value: f64) -> Value {
     }
 }
 
-fn is_integer(value: &Value) -> bool {
-    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,6 +231,8 @@ mod tests {
         let names = ArgumentTransform::new().one_of(["a", "b"]);
         let count = ArgumentTransform::new().integer().minimum(1.0).maximum(10.0);
         let text = ArgumentTransform::new().string().max_length(2);
+        let [list, object] = [ArgumentTransform::new().array(), ArgumentTransform::new().object()];
+        let [amount, flag] = [ArgumentTransform::new().number(), ArgumentTransform::new().boolean()];
         for (argument, value, expected) in [
             (&names, r#""a""#, ""),
             (&names, r#""c""#, r#"expected one of `"a"`, `"b"`"#),
@@ -220,6 +245,14 @@ mod tests {
             (&text, r#""äö""#, ""),
             (&text, r#""abc""#, "expected at most 2 characters, got 3"),
             (&text, "1", "expected a string"),
+            (&list, "[1]", ""),
+            (&list, "1", "expected an array"),
+            (&object, "{}", ""),
+            (&object, "[]", "expected an object"),
+            (&amount, "1.5", ""),
+            (&amount, "true", "expected a number"),
+            (&flag, "true", ""),
+            (&flag, "0", "expected a boolean"),
         ] {
             let value = JsonText::new(value).expect("it is JSON");
             assert_eq!(argument.check(&value).err().unwrap_or_default(), expected, "{value:?}");

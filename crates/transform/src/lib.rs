@@ -35,6 +35,7 @@ mod glob;
 mod items;
 mod list;
 mod names;
+mod nested;
 mod prompts;
 mod resources;
 mod schema;

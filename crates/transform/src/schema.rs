@@ -2,7 +2,7 @@
 
 use couplet_types::{Map, RawJson};
 
-use crate::tool::ToolTransform;
+use crate::{nested, tool::ToolTransform};
 
 type Object = Map<RawJson>;
 
@@ -71,6 +71,10 @@ fn parts(tool: &ToolTransform, members: &mut Object, depth: usize) -> Option<()>
 
 fn property(tool: &ToolTransform, name: String, schema: RawJson) -> Option<(String, RawJson)> {
     let exposed = tool.exposed_argument(&name)?.to_owned();
+    let schema = tool.members_of(&name).fold(schema, |schema, (path, change)| {
+        let changed = nested::applied(&schema, path, change);
+        changed.unwrap_or(schema)
+    });
     match tool.argument_of(&name) {
         Some(argument) => Some((exposed, argument.applied_to(&schema))),
         None => Some((exposed, schema)),

@@ -8,7 +8,7 @@ use couplet_types::{Map, RawJson, ToolAnnotations};
 use crate::{
     argument::{Access, ArgumentTransform},
     errors::{self, Renames},
-    schema,
+    nested, schema,
 };
 
 /// The changes to one tool: its name and texts, and its arguments.
@@ -33,8 +33,11 @@ pub struct ToolTransform {
     title: Option<String>,
     description: Option<String>,
     annotations: Option<ToolAnnotations>,
+    output_schema: Option<RawJson>,
     /// By the tool's own names.
     arguments: BTreeMap<String, ArgumentTransform>,
+    /// The members of arguments, by their paths: the tool's own names from the argument on.
+    members: BTreeMap<Vec<String>, ArgumentTransform>,
 }
 
 impl ToolTransform {
@@ -88,6 +91,31 @@ impl ToolTransform {
         self
     }
 
+    /// Changes a member inside of an argument, by its JSON pointer in the arguments: `/filter/limit`, with the tool's own
+    /// names. Its values are narrowed, and described in the schema as far as the schema has no references (`$ref`) on the
+    /// way; a default is sent if the object around it is sent.
+    ///
+    /// # Panics
+    /// If the pointer is not one of a member of an argument, or if the change has another name.
+    #[must_use]
+    #[track_caller]
+    pub fn member(mut self, pointer: &str, change: ArgumentTransform) -> Self {
+        let path: Vec<String> =
+            pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect();
+        assert!(pointer.starts_with('/') && path.len() > 1, "`{pointer}`: expected a pointer such as `/filter/limit`");
+        assert!(change.name.is_none(), "`{pointer}`: only arguments themselves can be renamed");
+        self.members.insert(path, change);
+        self
+    }
+
+    /// Sets the schema of the structured content, for revisions that have it. Results stay as they are: it has to describe
+    /// the results of the tool.
+    #[must_use]
+    pub fn output_schema(mut self, schema: impl Into<RawJson>) -> Self {
+        self.output_schema = Some(schema.into());
+        self
+    }
+
     /// Sets the value of an argument, which callers do not see and cannot set.
     #[must_use]
     pub fn preset(mut self, argument: impl Into<String>, value: impl Into<RawJson>) -> Self {
@@ -118,7 +146,10 @@ impl ToolTransform {
         {
             tool = tool.with("annotations", &annotations)?;
         }
-        if !self.arguments.is_empty()
+        if let Some(schema) = self.output_schema.as_ref().filter(|_| revision.has_structured_output()) {
+            tool = tool.with("outputSchema", &JsonText::from(schema))?;
+        }
+        if self.changes_arguments()
             && let Some(schema) = tool.get("inputSchema")
         {
             let schema = schema::reshape(self, &schema.to_raw());
@@ -132,7 +163,11 @@ impl ToolTransform {
     /// # Errors
     /// The message for [`Reply::wrong_arguments`], if the caller must correct the arguments.
     pub fn arguments(&self, call: &Call) -> Result<Option<Params>, String> {
-        if self.arguments.is_empty() { Ok(None) } else { self.inward(call).map(Some) }
+        if self.changes_arguments() { self.inward(call).map(Some) } else { Ok(None) }
+    }
+
+    fn changes_arguments(&self) -> bool {
+        !self.arguments.is_empty() || !self.members.is_empty()
     }
 
     fn inward(&self, call: &Call) -> Result<Params, String> {
@@ -143,7 +178,9 @@ impl ToolTransform {
             if let Some(argument) = argument {
                 argument.check(&value).map_err(|what| format!("argument `{name}`: {what}"))?;
             }
-            sent.insert(own, value.to_raw());
+            let members = self.members_of(own);
+            let value = nested::inward(members, &value).map_err(|what| format!("argument `{name}`{what}"))?;
+            sent.insert(own, value);
         }
         for (own, argument) in &self.arguments {
             if let Some(value) = argument.filled().filter(|_| !sent.contains_key(own)) {
@@ -178,6 +215,17 @@ impl ToolTransform {
     /// The changes of an argument, by the tool's own name.
     pub(crate) fn argument_of(&self, own: &str) -> Option<&ArgumentTransform> {
         self.arguments.get(own)
+    }
+
+    /// The changes of the members of an argument, each with its path from there.
+    pub(crate) fn members_of<'a>(
+        &'a self,
+        own: &'a str,
+    ) -> impl Iterator<Item = (&'a [String], &'a ArgumentTransform)> {
+        self.members.iter().filter_map(move |(path, change)| match path.split_first() {
+            Some((argument, rest)) if argument == own => Some((rest, change)),
+            _ => None,
+        })
     }
 
     /// The name that callers use for an argument; `None` if it does not exist for them.

@@ -6,6 +6,7 @@ use std::{
     io::{self, Read},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use couplet::{
@@ -60,6 +61,12 @@ pub(crate) struct Args {
     /// Allow private addresses, and http, in URLs of the document and redirects
     #[arg(long)]
     allow_private: bool,
+    /// Timeout of a request to the API (default: 30)
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// Maximum size of a response of the API, such as 512K or 64M (default: 1M)
+    #[arg(long, value_name = "BYTES", value_parser = couplet_serve::bytes)]
+    max_response: Option<usize>,
     /// Serve other machines although --auth is used: a proxy authenticates callers
     #[arg(long)]
     behind_proxy: bool,
@@ -76,6 +83,12 @@ impl Args {
     pub(crate) fn is_http(&self) -> bool {
         self.socket.is_http() && !self.list
     }
+}
+
+/// Parses a number of seconds. Without a limit, a request that is never answered would never end.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "expected a number of seconds above 0".to_owned())
 }
 
 fn filter(text: &str) -> Result<Filter, String> {
@@ -103,7 +116,7 @@ async fn document(args: &Args, output: &Output) -> Result<Document, Failure> {
     if !is_url {
         let path = Path::new(&args.spec);
         let text = bytes(path).map_err(|e| Failure::file(path, "read", &e))?;
-        return Document::parse(&text).map_err(|error| invalid(&args.spec, &error));
+        return Document::parse_file(&text, path).map_err(|error| invalid(&args.spec, &error));
     }
     let uri = args.spec.parse().map_err(|_| Failure::usage(format!("`{}` is not a URL", args.spec)))?;
     let settings = args.tls.settings(output)?;
@@ -155,6 +168,12 @@ fn service(args: &Args, document: Document, output: &Output) -> Result<Arc<dyn S
             None => value.clone(),
         };
         api = api.auth(scheme, value);
+    }
+    if let Some(timeout) = args.timeout {
+        api = api.timeout(timeout);
+    }
+    if let Some(bytes) = args.max_response {
+        api = api.max_response(bytes);
     }
     if args.resources {
         api = api.gets_as_resources();

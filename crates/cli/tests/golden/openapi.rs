@@ -149,6 +149,30 @@ fn calls_on_stdio() {
 }
 
 #[test]
+fn files_beside_a_document_and_limits_of_responses() {
+    let folder = Folder::new("openapi-files");
+    let spec = folder.file("api.yaml");
+    fs::write(&spec, "openapi: 3.0.0\npaths: { /pets: { $ref: 'pets.yaml' } }").unwrap();
+    fs::write(folder.file("pets.yaml"), "get: { operationId: listPets }").unwrap();
+    let program = env!("CARGO_BIN_EXE_couplet");
+    // Connections wait in the queue of the listener, and are not answered.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (api, silent) = (&*api(), &*format!("http://{}", silent.local_addr().unwrap()));
+    for (api, flags, expected) in [
+        (api, "--max-response 1K --timeout 60", "GET /v1/pets with"),
+        (api, "--max-response 10", "more than 10 bytes"),
+        (silent, "--timeout 0.05", "no answer within 50ms"),
+        (api, "--timeout 0", "expected a number of seconds above 0"),
+        (api, "--max-response 0", "the size is out of range"),
+    ] {
+        let server = format!("{program} openapi {spec} --base-url {api} {flags}");
+        let output = couplet().args(["call", &server, "listPets"]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(expected), "{flags}: {said}");
+    }
+}
+
+#[test]
 fn calls_over_http() {
     let folder = Folder::new("openapi-http");
     let spec = folder.file("pets.yaml");

@@ -3,9 +3,12 @@
 //! A document is a JSON value. Only the members that tools need are read, where they are needed; unknown and malformed
 //! ones are ignored. This module knows nothing of tools and requests.
 
+mod files;
 mod refs;
 mod swagger2;
 mod yaml;
+
+use std::path::Path;
 
 use http::Uri;
 use serde_json::{Map, Value};
@@ -31,23 +34,38 @@ pub struct Document {
 }
 
 impl Document {
-    /// Parses a document in JSON or YAML, of at most 64 MiB. References to other files are not followed.
+    /// Parses a document in JSON or YAML, of at most 64 MiB. References to other files are not followed: see
+    /// [`Document::parse_file`].
     ///
     /// # Errors
     /// If it can be parsed as neither, or is not an OpenAPI 3.0, OpenAPI 3.1 or Swagger 2 document.
     pub fn parse(text: &[u8]) -> Result<Self, SpecError> {
-        if text.len() > LONGEST {
-            return Err(SpecError::new(format!("the document has more than {} MiB", LONGEST >> 20)));
+        Self::from_value(parse_value(text)?)
+    }
+
+    /// Parses the text of a file, and the files that it refers to: up to 256 files in the same folder and below, of at most
+    /// 64 MiB together. References to other places are not followed, nor are those of Swagger 2. The files are read at
+    /// once, which blocks.
+    ///
+    /// # Errors
+    /// If the document or one of the files cannot be parsed, if there are too many or too large files, or if it is not an
+    /// OpenAPI 3.0, OpenAPI 3.1 or Swagger 2 document.
+    ///
+    /// ```no_run
+    /// use couplet_openapi::Document;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let path = std::path::Path::new("api/openapi.yaml");
+    /// let document = Document::parse_file(&std::fs::read(path)?, path)?;
+    /// # drop(document);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn parse_file(text: &[u8], path: &Path) -> Result<Self, SpecError> {
+        let mut root = parse_value(text)?;
+        if root.get("openapi").is_some() {
+            files::add(&mut root, path, text.len())?;
         }
-        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        let is_json = text.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{');
-        let root = match is_json {
-            true => serde_json::from_slice(text).map_err(|e| SpecError::new(format!("invalid JSON: {e}")))?,
-            false => {
-                let text = std::str::from_utf8(text).map_err(|_| SpecError::new("the document is not UTF-8"))?;
-                yaml::parse(text).map_err(|what| SpecError::new(format!("invalid YAML: {what}")))?
-            }
-        };
         Self::from_value(root)
     }
 
@@ -117,6 +135,22 @@ impl Document {
     pub(crate) fn security_schemes(&self) -> impl Iterator<Item = (&str, &Value)> {
         let schemes = self.root["components"]["securitySchemes"].as_object();
         schemes.into_iter().flatten().map(|(name, scheme)| (name.as_str(), self.resolve(scheme)))
+    }
+}
+
+/// Parses JSON or YAML, within limits.
+fn parse_value(text: &[u8]) -> Result<Value, SpecError> {
+    if text.len() > LONGEST {
+        return Err(SpecError::new(format!("the document has more than {} MiB", LONGEST >> 20)));
+    }
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let is_json = text.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{');
+    match is_json {
+        true => serde_json::from_slice(text).map_err(|e| SpecError::new(format!("invalid JSON: {e}"))),
+        false => {
+            let text = std::str::from_utf8(text).map_err(|_| SpecError::new("the document is not UTF-8"))?;
+            yaml::parse(text).map_err(|what| SpecError::new(format!("invalid YAML: {what}")))
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod auth;
 mod bounds;
 mod calls;
 mod documents;
+mod files;
 mod hostile;
 mod kit;
 mod nulls;

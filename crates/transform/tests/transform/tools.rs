@@ -60,6 +60,53 @@ fn a_tool_has_another_name_texts_and_arguments() {
 }
 
 #[test]
+fn members_of_arguments_and_the_output_schema_are_changed() {
+    let filter = json!({ "type": "object", "required": ["limit", "order"], "properties": {
+        "limit": { "type": "integer" },
+        "order": { "type": "object", "properties": { "by/key": { "type": "string" } } },
+    } });
+    let output = json!({ "type": "object", "properties": { "found": { "type": "integer" } } });
+    in_each_revision(async |version| {
+        let revision = Revision::of(version);
+        let echo = tool("find", |ctx: couplet_server::Ctx| ctx.call().arguments().as_str().to_owned())
+            .input_schema(json!({ "type": "object", "properties": { "f": filter, "x": {} } }));
+        let change = ToolTransform::new()
+            .argument("f", ArgumentTransform::new().name("filter"))
+            .member("/f/limit", ArgumentTransform::new().maximum(5.0).default_value(json!(3)))
+            .member("/f/order/by~1key", ArgumentTransform::new().one_of(["name"]).description("The key."))
+            .member("/f/none/x", ArgumentTransform::new().number())
+            .output_schema(output.clone());
+        let server: Server = Server::new("s", "1").tool(echo);
+        let client = connect(Transform::new(server).tool("find", change).into_service(), version).await;
+        let listed = find(&client, "find").await;
+        let schema: Value = listed.input_schema.parse().unwrap();
+        let inside = &schema["properties"]["filter"];
+        assert_eq!(inside["properties"]["limit"], json!({ "type": "integer", "maximum": 5, "default": 3 }));
+        let key = json!({ "type": "string", "enum": ["name"], "description": "The key." });
+        assert_eq!(inside["properties"]["order"]["properties"]["by/key"], key);
+        assert_eq!(inside["required"], json!(["order"]));
+        let listed = listed.output_schema.map(|schema| schema.parse::<Value>().unwrap());
+        assert_eq!(listed, revision.has_structured_output().then(|| output.clone()));
+        for (sent, expected) in [
+            (json!({ "filter": { "order": { "by/key": "name" } } }), r#"{"f":{"limit":3,"order":{"by/key":"name"}}}"#),
+            (json!({ "filter": { "limit": 2, "order": {} } }), r#"{"f":{"limit":2,"order":{}}}"#),
+            (json!({ "x": 1 }), r#"{"x":1}"#),
+            (json!({ "filter": { "limit": 6 } }), "argument `filter`, member `limit`: expected at most 5"),
+            (
+                json!({ "filter": { "order": { "by/key": "size" } } }),
+                "argument `filter`, member `order/by/key`: expected one of `\"name\"`",
+            ),
+        ] {
+            let result = said(&client, "find", sent).await;
+            match serde_json::from_str::<Value>(&result) {
+                Ok(value) => assert_eq!(value, serde_json::from_str::<Value>(expected).unwrap()),
+                Err(_) => assert!(result.contains(expected), "{version}: {result}"),
+            }
+        }
+    });
+}
+
+#[test]
 fn errors_name_what_the_caller_knows() {
     in_each_revision(async |version| {
         let service = Transform::new(server())
