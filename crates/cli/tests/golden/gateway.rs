@@ -110,13 +110,13 @@ fn config(folder: &Folder, more: &str) -> String {
     write(folder, "gateway.json", &format!(r#"{{ "mcpServers": {{ "shop": {{ "command": "{}" }} }}{more} }}"#, shop()))
 }
 
-fn write(folder: &Folder, name: &str, text: &str) -> String {
+pub(crate) fn write(folder: &Folder, name: &str, text: &str) -> String {
     fs::write(folder.path().join(name), text).unwrap();
     folder.file(name)
 }
 
 /// Runs the command in a folder, and masks it.
-fn run_in(folder: &Folder, args: &[&str]) -> String {
+pub(crate) fn run_in(folder: &Folder, args: &[&str]) -> String {
     let output = couplet().args(args).current_dir(folder.path()).output().unwrap();
     show(args, &output).replace(&folder.path().display().to_string(), "FOLDER")
 }
@@ -147,41 +147,6 @@ fn a_configuration_is_checked_served_and_explained() {
     ];
     let text: Vec<_> = commands.iter().map(|args| run_in(&folder, args)).collect();
     golden("gateway", &text.join("\n"));
-}
-
-/// The name is the one that clients see in the profile, also for servers of projects.
-#[test]
-fn explain_says_the_name_that_clients_see() {
-    let folder = Folder::new("gateway-explain");
-    let text = format!(
-        r#"{{ "mcpServers": {{ "shop": {{ "command": "{shop}" }} }},
-             "profiles": {{ "bare": {{ "names": "bare", "tools": {{ "shop": {{ "allow": ["add", "fail"], "rename": {{ "fail": "break" }} }} }} }},
-                            "named": {{ "tools": {{ "shop": {{ "rename": {{ "add": "plus" }} }} }} }} }} }}"#,
-        shop = shop()
-    );
-    write(&folder, "gateway.json", &text);
-    let project =
-        r#"{ "mcpServers": { "theirs": { "command": "SHOP" } }, "policy": [{ "deny": { "tool": "theirs/fail" } }] }"#;
-    let project = write(&folder, ".mcp.json", &project.replace("SHOP", &shop()));
-    let mut text = vec![run_in(&folder, &["gateway", "explain", "gateway.json", "theirs/add", "--project"])];
-    assert!(run(&["gateway", "trust", "--yes", &project]).contains("[exit 0]"));
-    let commands: &[&[&str]] = &[
-        &["shop/add", "--profile", "named"],
-        &["shop/add", "--profile", "bare"],
-        &["shop/fail", "--profile", "bare"],
-        &["shop/add", "--profile", "bare", "--project"],
-        &["theirs/fail", "--project"],
-    ];
-    text.extend(
-        commands.iter().map(|args| run_in(&folder, &[&["gateway", "explain", "gateway.json"], *args].concat())),
-    );
-    golden("gateway-explain", &text.join("\n"));
-    let gateway = Gateway::start(&folder.file("gateway.json"), &["--project", &project, "--profile", "bare"], &[]);
-    gateway.until("list", &["tools"], |text| text.contains("  break(") && text.contains("  bake("));
-    assert!(!gateway.run("list", &["tools"]).contains("  add("));
-    let status = run(&["gateway", "status", &folder.file("gateway.json")]);
-    let says = "hidden in profile bare: shop/add, theirs/add have the same name add; rename them in the profile";
-    assert!(status.contains(says), "{status}");
 }
 
 #[test]

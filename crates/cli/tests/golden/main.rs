@@ -13,6 +13,7 @@ mod collections;
 mod completion;
 mod configured;
 mod demo;
+mod explain;
 mod failures;
 mod gateway;
 mod generate;

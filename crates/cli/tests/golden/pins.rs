@@ -9,7 +9,10 @@ use couplet::{
 };
 use tokio::runtime::Runtime;
 
-use crate::kit::{Folder, couplet, golden, run, shop, show};
+use crate::{
+    gateway::run_in,
+    kit::{Folder, golden, run, shop},
+};
 
 /// A server over HTTP at one address, whose definitions can be replaced.
 struct Changing {
@@ -69,12 +72,6 @@ impl Drop for Changing {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// Runs the command in a folder, and masks it.
-fn run_in(folder: &Folder, args: &[&str]) -> String {
-    let output = couplet().args(args).current_dir(folder.path()).output().unwrap();
-    show(args, &output).replace(&folder.path().display().to_string(), "FOLDER")
 }
 
 fn pins(folder: &Folder, command: &str, more: &[&str]) -> String {

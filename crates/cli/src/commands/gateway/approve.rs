@@ -31,11 +31,11 @@ pub(crate) struct Args {
 pub(super) async fn run(args: Args, output: &Output) -> Result<(), Failure> {
     let env = here()?;
     let config = load(Some(args.config), &env, output)?;
-    let wanted = args.items.iter().map(|item| Wanted::parse(item, &config)).collect::<Result<Vec<_>, _>>()?;
+    let wanted = args.items.iter().map(|item| ApprovedName::parse(item, &config)).collect::<Result<Vec<_>, _>>()?;
     let file = PinFile::new(config.lock_path());
     let before = file.read()?;
     let found = inspect(&config, &env, &before, |server| unapproved(server, &wanted)).await;
-    let plans = found.iter().map(|one| Plan::new(one, &wanted)).collect::<Result<Vec<_>, _>>()?;
+    let plans = found.iter().map(|one| ServerApproval::new(one, &wanted)).collect::<Result<Vec<_>, _>>()?;
     // Another program may have changed it meanwhile.
     let mut lock = file.read()?;
     let mut page: String = plans.iter().map(|plan| plan.carry_out(&mut lock, output)).collect();
@@ -50,12 +50,12 @@ pub(super) async fn run(args: Args, output: &Output) -> Result<(), Failure> {
 }
 
 /// A server, or one definition of it, on the command line.
-struct Wanted {
+struct ApprovedName {
     key: String,
     item: Option<String>,
 }
 
-impl Wanted {
+impl ApprovedName {
     fn parse(written: &str, config: &Config) -> Result<Self, Failure> {
         let by_id = |key: &str| config.servers.iter().find(|server| server.id.as_str() == key);
         let find = |key: &str| config.server(key).or_else(|| by_id(key));
@@ -78,7 +78,7 @@ impl Wanted {
 }
 
 /// Whether a server is started. The approval of a single definition says nothing about another launch.
-fn unapproved(server: &Server, wanted: &[Wanted]) -> Option<Unapproved> {
+fn unapproved(server: &Server, wanted: &[ApprovedName]) -> Option<Unapproved> {
     let of_server: Vec<_> = wanted.iter().filter(|wanted| wanted.key == server.key).collect();
     match of_server.as_slice() {
         _ if !server.is_pinned() => None,
@@ -89,15 +89,15 @@ fn unapproved(server: &Server, wanted: &[Wanted]) -> Option<Unapproved> {
 }
 
 /// What is approved of a server.
-struct Plan<'a> {
+struct ServerApproval<'a> {
     one: &'a Inspected,
     /// The definitions; `None` if it is the server as a whole.
     items: Option<Vec<&'a Seen>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ServerApproval<'a> {
     /// Finds the definitions. One that is not there is an error, and then nothing is approved.
-    fn new(one: &'a Inspected, wanted: &[Wanted]) -> Result<Self, Failure> {
+    fn new(one: &'a Inspected, wanted: &[ApprovedName]) -> Result<Self, Failure> {
         let of_server = || wanted.iter().filter(|wanted| wanted.key == one.server.key);
         if one.seen.is_err() || of_server().next().is_none() || of_server().any(|wanted| wanted.item.is_none()) {
             return Ok(Self { one, items: None });
@@ -139,7 +139,7 @@ impl<'a> Plan<'a> {
 }
 
 /// The error for servers that were not approved.
-fn failure(found: &[Inspected], wanted: &[Wanted], config: &Config) -> Option<Failure> {
+fn failure(found: &[Inspected], wanted: &[ApprovedName], config: &Config) -> Option<Failure> {
     let failed: Vec<_> = found.iter().filter(|one| one.seen.is_err()).collect();
     let is_refused =
         |one: &&&Inspected| one.launch == Launch::Changed && unapproved(&one.server, wanted) == Some(Unapproved::Leave);
