@@ -35,7 +35,7 @@ impl App {
     }
 
     /// Whether the store can be reached: a query with a timeout, in a program that has one.
-    async fn is_ready(self) -> bool {
+    async fn check(self) -> bool {
         self.checked.store(true, Ordering::Relaxed);
         true
     }
@@ -79,12 +79,12 @@ impl Replica {
     pub async fn start(app: App) -> couplet::Result<Self> {
         let (listener, metrics) = (TcpListener::bind("127.0.0.1:0").await?, TcpListener::bind("127.0.0.1:0").await?);
         let (address, metrics_address) = (listener.local_addr()?.to_string(), metrics.local_addr()?.to_string());
-        let check = app.clone();
+        let store = app.clone();
         let transport = HttpTransport::from_listener(listener)
             .metrics_listener(metrics)
             .limits(HttpLimits::default().sessions(50_000))
             .endpoint(move |endpoint| {
-                endpoint.allow_host("mcp.example.com").ready_when(move || Box::pin(check.clone().is_ready()))
+                endpoint.allow_host("mcp.example.com").ready_when(move || Box::pin(store.clone().check()))
             })
             .grace(Duration::from_secs(30))
             .with_graceful_shutdown(signal::shutdown());
