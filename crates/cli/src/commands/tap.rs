@@ -60,14 +60,14 @@ enum Event {
 /// A function that receives each line before it is passed on.
 pub(crate) type Lookout = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
 /// A function that receives each line of standard error.
-pub(crate) type ErrorLog = Box<dyn Fn(&[u8]) + Send + Sync>;
+type ErrorLookout = Box<dyn Fn(&[u8]) + Send + Sync>;
 
 /// The standard error of the server.
 pub(crate) enum Errors {
     /// It is that of this process.
     Inherited,
     /// It is passed on, and the function receives each line.
-    Reported(ErrorLog),
+    Reported(ErrorLookout),
 }
 
 pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
@@ -300,7 +300,7 @@ fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Loo
 }
 
 /// Passes standard error on, and reports its lines.
-fn copy_errors(from: impl Read, log: ErrorLog) {
+fn copy_errors(from: impl Read, log: ErrorLookout) {
     let lines: Lookout = Arc::new(move |_, line| log(line));
     copy(from, io::stderr(), Direction::In, &lines, || {});
 }
