@@ -39,9 +39,7 @@ pub(crate) struct Cli {
 }
 
 /// A subcommand. Its arguments are in the module of the same name.
-// The arguments of one subcommand are needed, so those of the others are not built.
 #[derive(Debug, Subcommand)]
-#[command(defer = true)]
 enum Command {
     /// List what a server offers
     #[command(after_help = help::LIST)]

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use couplet_client::{Client, ClientBuilder};
-use couplet_core::Limits;
 use couplet_host::{
     Server as HostServer,
     pins::Digest,
@@ -39,7 +38,7 @@ impl Upstreams {
     pub(crate) fn upstream(&self, server: &Server) -> Upstream {
         let target = self.target(server);
         let stderr = target.stderr();
-        Upstream::builder(server.id.clone(), client(server), target)
+        Upstream::builder(server.id.clone(), client(), target)
             .options(options(server))
             .start_limit(&self.starts)
             .stderr(move || stderr.text())
@@ -51,7 +50,7 @@ impl Upstreams {
         let target = self.target(server);
         let stderr = target.stderr();
         HostServer::new(server.id.clone(), target)
-            .client(client(server))
+            .client(client())
             .options(options(server))
             .stderr(move || stderr.text())
     }
@@ -65,12 +64,8 @@ impl Server {
     }
 }
 
-fn client(server: &Server) -> ClientBuilder {
-    let client = Client::new("couplet-gateway", env!("CARGO_PKG_VERSION")).title("Couplet");
-    match server.settings.limits.message {
-        Some(size) => client.limits(Limits::default().max_message(size.0)),
-        None => client,
-    }
+fn client() -> ClientBuilder {
+    Client::new("couplet-gateway", env!("CARGO_PKG_VERSION")).title("Couplet")
 }
 
 fn options(server: &Server) -> UpstreamOptions {
@@ -81,6 +76,7 @@ fn options(server: &Server) -> UpstreamOptions {
         config::Start::Eager => Start::Eager,
     };
     options.idle_stop = settings.idle_stop.map(|time| time.0);
+    options.max_message = limits.message.map(|size| size.0);
     let set = |option: &mut std::time::Duration, time: Option<config::Time>| {
         *option = time.map_or(*option, |time| time.0);
     };

@@ -72,12 +72,36 @@ impl Next {
     ///
     /// The list of a mounted server is requested when it is needed first, and again when the server notifies of a change,
     /// or after five minutes. Annotations of a mounted server are its own claims: mount only servers that you trust.
+    ///
+    /// A function that counts calls by tool, with one name for everything else, so that callers cannot add names:
+    ///
+    /// ```
+    /// use std::{collections::HashMap, sync::{Arc, Mutex}};
+    /// use couplet_core::{Call, Reply};
+    /// use couplet_server::{Next, Server};
+    ///
+    /// let counts = Arc::new(Mutex::new(HashMap::<String, usize>::new()));
+    /// let counting = {
+    ///     let counts = counts.clone();
+    ///     move |call: Call, next: Next| {
+    ///         let counts = counts.clone();
+    ///         async move {
+    ///             let tool = next.tool(&call).await;
+    ///             let name = tool.map_or_else(|| "other".to_owned(), |tool| tool.name.clone());
+    ///             *counts.lock().unwrap().entry(name).or_default() += 1;
+    ///             next.run(call).await
+    ///         }
+    ///     }
+    /// };
+    /// let server: Server = Server::new("app", "1.0.0").middleware(counting);
+    /// # drop(server);
+    /// ```
     pub async fn tool(&self, call: &Call) -> Option<ListedTool> {
         let name = call.tool_name()?;
         if let Some(own) = self.inner.tools.get().find(&name) {
-            return Some(ListedTool(Definition::Own(own.clone())));
+            return Some(ListedTool(ToolSource::Own(own.clone())));
         }
-        mount::find_tool(&self.inner, call, &name).await.map(|tool| ListedTool(Definition::Mounted(tool)))
+        mount::find_tool(&self.inner, call, &name).await.map(|tool| ListedTool(ToolSource::Mounted(tool)))
     }
 }
 
@@ -88,11 +112,15 @@ impl fmt::Debug for Next {
 }
 
 /// A tool of a server or of one mounted in it, as [`Next::tool`] returns it. It dereferences to the tool as it is listed.
+///
+/// Two values of one tool need not be the same definition: a tool can be replaced at run time, and a mounted server can change.
+/// [`is_same`](Self::is_same) tells them apart, for middleware that caches what it derives from a definition, such as a parsed
+/// schema. A clone is cheap: definitions are shared.
 #[derive(Clone)]
-pub struct ListedTool(Definition);
+pub struct ListedTool(ToolSource);
 
 #[derive(Clone)]
-enum Definition {
+enum ToolSource {
     Own(Arc<ToolDef<()>>),
     Mounted(Arc<Tool>),
 }
@@ -111,9 +139,9 @@ impl ListedTool {
     /// Returns whether both are the same definition of the same tool.
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Definition::Own(one), Definition::Own(other)) => Arc::ptr_eq(one, other),
+            (ToolSource::Own(one), ToolSource::Own(other)) => Arc::ptr_eq(one, other),
             // Callers may have lists of their own, with the same tools in them.
-            (Definition::Mounted(one), Definition::Mounted(other)) => Arc::ptr_eq(one, other) || one == other,
+            (ToolSource::Mounted(one), ToolSource::Mounted(other)) => Arc::ptr_eq(one, other) || one == other,
             _ => false,
         }
     }
@@ -124,8 +152,8 @@ impl Deref for ListedTool {
 
     fn deref(&self) -> &Tool {
         match &self.0 {
-            Definition::Own(own) => &own.spec,
-            Definition::Mounted(tool) => tool,
+            ToolSource::Own(own) => &own.spec,
+            ToolSource::Mounted(tool) => tool,
         }
     }
 }

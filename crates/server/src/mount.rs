@@ -48,12 +48,12 @@ impl IntoService for ServerHandle {
 pub(crate) struct Mount {
     prefix: Arc<str>,
     pub(crate) service: Arc<dyn Service>,
-    state: Arc<State>,
+    state: Arc<SharedMount>,
 }
 
 /// What is known of a mounted server.
 #[derive(Default)]
-struct State {
+struct SharedMount {
     failure: Mutex<Option<String>>,
     tools: Definitions,
 }

@@ -63,7 +63,8 @@ async fn s02_a_server_that_offers_search_tools_does_not_replace_the_search() {
                                           "tools": {{ "evil": {{ "rename": {{ "honest": "search_tools" }} }} }} }} }} }}"#,
         evil.entry("")
     );
-    let gateway = File::new(&text).start().await.unwrap();
+    let file = File::new(&text);
+    let gateway = file.start().await.unwrap();
     gateway.ready(SHORT).await;
     for (profile, version) in
         ["lazy", "renamed"].into_iter().flat_map(|p| ProtocolVersion::ALL.iter().map(move |v| (p, *v)))

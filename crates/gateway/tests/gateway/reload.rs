@@ -109,11 +109,12 @@ async fn changed_settings_take_effect() {
     gateway.ready(SHORT).await;
     let all = client(&gateway, None).await;
     assert_eq!(names(&all).await, ["one__a", "one__b"]);
-    let more = r#", "limits": { "calls": 3 }, "tools": { "deny": ["b"] }"#;
+    let more = r#", "limits": { "calls": 3, "message": "1M" }, "tools": { "deny": ["b"] }"#;
     file.write(&format!(r#"{{ "mcpServers": {{ "one": {} }} }}"#, one.entry(more)));
     gateway.reload().await.unwrap();
     gateway.ready(SHORT).await;
-    assert_eq!(gateway.host().upstreams()[0].options().calls, 3);
+    let options = gateway.host().upstreams()[0].options().clone();
+    assert_eq!((options.calls, options.max_message), (3, Some(1 << 20)));
     assert_eq!(names(&all).await, ["one__a"]);
     assert!(all.call("one__b", json!({})).await.is_err());
     gateway.close().await;

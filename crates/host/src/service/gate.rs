@@ -19,7 +19,7 @@ use crate::{
     policy::{Decision, Door, Flow, Subject, Verdict},
     profile::Profile,
     service::{
-        hidden::Reason,
+        hidden::RefusalReason,
         rules::Rules,
         run::{Flight, Goal},
     },
@@ -247,7 +247,7 @@ impl Flight<'_> {
     }
 
     /// Records a call that does not run for another reason than the policy's, and returns its reply.
-    pub(crate) async fn refused(&self, call: &Call, reason: Reason, reply: Reply) -> Reply {
+    pub(crate) async fn refused(&self, call: &Call, reason: RefusalReason, reply: Reply) -> Reply {
         self.admitted(call, &reason.verdict(), None).ended(reply, End::Refused).await
     }
 

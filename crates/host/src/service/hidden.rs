@@ -26,7 +26,7 @@ use crate::{
 
 /// A reason for which a call does not run, beside the rules of the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum RefusalReason {
     /// The definition is new or has changed, and waits for an approval.
     Unapproved,
     /// The profile does not show it, or does not permit the arguments.
@@ -35,7 +35,7 @@ pub(crate) enum Reason {
     State,
 }
 
-impl Reason {
+impl RefusalReason {
     /// The denial for this reason.
     pub(crate) fn verdict(self) -> Verdict {
         let rule = match self {
@@ -52,12 +52,12 @@ pub(crate) struct HiddenItem {
     pub(crate) server: ServerId,
     pub(crate) kind: Kind,
     pub(crate) definition: Definition,
-    pub(crate) reason: Reason,
+    pub(crate) reason: RefusalReason,
 }
 
 impl HiddenItem {
     pub(crate) fn is_unapproved(&self) -> bool {
-        self.reason == Reason::Unapproved
+        self.reason == RefusalReason::Unapproved
     }
 }
 
@@ -124,7 +124,7 @@ struct HiddenTarget {
     kind: Kind,
     raw: Arc<str>,
     definition: Option<Definition>,
-    reason: Reason,
+    reason: RefusalReason,
 }
 
 impl From<&HiddenItem> for HiddenTarget {
@@ -208,7 +208,7 @@ impl View {
             let catalog = slot.upstream.catalog();
             let is_it = |raw: &str| if is_uri { raw == name } else { naming.name(server, raw) == name };
             let definition = catalog.list(list_of(kind)).iter().find(|definition| is_it(definition.raw()))?.clone();
-            Some((&HiddenItem { server: server.clone(), kind, definition, reason: Reason::Profile }).into())
+            Some((&HiddenItem { server: server.clone(), kind, definition, reason: RefusalReason::Profile }).into())
         })
     }
 }
@@ -227,7 +227,7 @@ impl Snapshot {
             return Some(listed.into());
         }
         if let Some(member) = self.with_template(uri) {
-            return Some(target(self.members[member].id(), Reason::Profile));
+            return Some(target(self.members[member].id(), RefusalReason::Profile));
         }
         let template = self.hidden.template(&self.profile, uri)?;
         Some(target(&template.server, template.reason))

@@ -10,7 +10,7 @@ use crate::{
     policy::{Door, Effects, Labels},
     service::{
         View,
-        hidden::Reason,
+        hidden::RefusalReason,
         run::{Aim, Flight, Goal},
         snapshot::Snapshot,
     },
@@ -46,7 +46,7 @@ impl View {
                 Ok(None) => {}
                 Err(what) => {
                     let reply = Reply::wrong_arguments(&call, what);
-                    return Box::pin(flight.refused(&call, Reason::Profile, reply)).await;
+                    return Box::pin(flight.refused(&call, RefusalReason::Profile, reply)).await;
                 }
             }
         }

@@ -13,7 +13,7 @@ use crate::{
     service::{
         View,
         gate::{AdmittedCall, End, Stage},
-        hidden::Reason,
+        hidden::RefusalReason,
         item::ViewItem,
         member::Member,
         route::absent,
@@ -100,7 +100,7 @@ impl Flight<'_> {
             return Inputs::drive(call, &self.member().rounds, unix_seconds, |call| self.decided(call)).await;
         };
         let Some(opened) = self.view.seals().open_state(&call, self.target(), &sealed) else {
-            return Box::pin(self.refused(&call, Reason::State, Call::invalid_state().into())).await;
+            return Box::pin(self.refused(&call, RefusalReason::State, Call::invalid_state().into())).await;
         };
         if let Err(error) = call.set_request_state(opened.state.as_deref()) {
             return error.into();

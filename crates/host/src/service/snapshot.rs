@@ -16,7 +16,7 @@ use crate::{
     policy::{Door, Effects, Labels, Subject, Verdict},
     profile::Profile,
     service::{
-        hidden::{HiddenItem, HiddenItems, Reason},
+        hidden::{HiddenItem, HiddenItems, RefusalReason},
         item::ViewItem,
         list::ViewLists,
         matchers::Matchers,
@@ -219,8 +219,8 @@ fn collect(
         for definition in member.catalog.list(list_of(kind)).iter() {
             let raw = definition.raw();
             let reason = match () {
-                () if !profile.shows(member.id(), kind, raw) => Some(Reason::Profile),
-                () if !rules.is_approved(pinned, member.id(), kind, definition) => Some(Reason::Unapproved),
+                () if !profile.shows(member.id(), kind, raw) => Some(RefusalReason::Profile),
+                () if !rules.is_approved(pinned, member.id(), kind, definition) => Some(RefusalReason::Unapproved),
                 () => None,
             };
             if let Some(reason) = reason {

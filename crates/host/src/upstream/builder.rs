@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use couplet_client::ClientBuilder;
-use couplet_core::Connect;
+use couplet_core::{Connect, Limits};
 
 use super::{
     StartLimit, Upstream, UpstreamOptions,
@@ -61,6 +61,10 @@ impl UpstreamBuilder {
     /// If it is called outside of a tokio runtime.
     pub fn build(self) -> Upstream {
         let Self { id, client, target, options, starts, stderr, quarantined } = self;
+        let client = match options.max_message {
+            Some(size) => client.limits(Limits::default().max_message(size)),
+            None => client,
+        };
         let shared = Arc::new(UpstreamShared::new(id, options, client, SharedTarget::new(target), starts, stderr));
         if let Some(reason) = quarantined {
             shared.wanted.send_modify(|wanted| wanted.blocked = Some(Halt::Quarantined(reason)));

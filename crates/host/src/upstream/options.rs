@@ -52,6 +52,8 @@ pub struct UpstreamOptions {
     pub connections: usize,
     /// The callers that share a connection to a server with sessions (default: none that have sessions themselves).
     pub isolation: Isolation,
+    /// The maximum size of a message of the server, in bytes (default: that of the client).
+    pub max_message: Option<usize>,
 }
 
 impl Default for UpstreamOptions {
@@ -72,6 +74,7 @@ impl Default for UpstreamOptions {
             stable: Duration::from_secs(30),
             connections: 16,
             isolation: Isolation::Session,
+            max_message: None,
         }
     }
 }

@@ -59,11 +59,11 @@ struct Cached {
 struct CachedList {
     /// Held while the list is requested, so that calls at the same time request it once.
     requesting: tokio::sync::Mutex<()>,
-    state: Mutex<State>,
+    state: Mutex<CachedTools>,
 }
 
 #[derive(Default)]
-struct State {
+struct CachedTools {
     tools: HashMap<String, Arc<Tool>>,
     /// The generation of the tools, and the time until which they are used.
     valid: Option<(u64, Instant)>,
@@ -107,7 +107,7 @@ impl Definitions {
                 let tools = tools.filter_map(|text| serde_json::from_slice::<Tool>(&text).ok()).take(MAX_TOOLS);
                 let tools = tools.map(|tool| (tool.name.clone(), Arc::new(tool))).collect();
                 let list = self.list(call);
-                list.set(State { tools, valid: Some((generation, Instant::now() + MAX_AGE)) });
+                list.set(CachedTools { tools, valid: Some((generation, Instant::now() + MAX_AGE)) });
                 lock(&self.cached).make_room(&list);
                 list
             }
@@ -163,7 +163,7 @@ impl CachedList {
         lock(&self.state).tools.get(name).cloned()
     }
 
-    fn set(&self, state: State) {
+    fn set(&self, state: CachedTools) {
         *lock(&self.state) = state;
     }
 

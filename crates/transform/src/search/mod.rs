@@ -123,7 +123,11 @@ impl ToolSearch {
             Err(what) => return Reply::wrong_arguments(&call, what),
         };
         let catalog = match list::all(&self.base.service, &call, TOOLS).await {
-            Ok(tools) => self.catalog(tools),
+            Ok(mut tools) => {
+                // A tool of the service with the name of an added one is hidden.
+                tools.retain(|tool| name(tool).is_none_or(|name| !self.names().contains(&&*name)));
+                self.catalog(tools)
+            }
             Err(reply) => return added::for_model(&call, reply),
         };
         let found = catalog.index.search(&query);
@@ -149,6 +153,9 @@ impl ToolSearch {
             Ok(request) => request,
             Err(what) => return Reply::wrong_arguments(&call, what),
         };
+        if let Some(hidden) = request.tool_name().filter(|name| self.names().contains(&&**name)) {
+            return Reply::wrong_arguments(&call, format!("there is no tool `{hidden}`"));
+        }
         let reply = self.base.service.call(request).await;
         added::for_model(&call, reply)
     }
