@@ -74,10 +74,11 @@ fn members_of_arguments_and_the_output_schema_are_changed() {
             .argument("f", ArgumentTransform::new().name("filter"))
             .member("/f/limit", ArgumentTransform::new().maximum(5.0).default_value(json!(3)))
             .member("/f/order/by~1key", ArgumentTransform::new().one_of(["name"]).description("The key."))
-            .member("/f/none/x", ArgumentTransform::new().number())
-            .output_schema(output.clone());
-        let server: Server = Server::new("s", "1").tool(echo);
-        let client = connect(Transform::new(server).tool("find", change).into_service(), version).await;
+            .member("/f/none/x", ArgumentTransform::new().number());
+        let server: Server = Server::new("s", "1").tool(echo).tool(tool("count", || "3"));
+        let typed = ToolTransform::new().output_schema(output.clone());
+        let service = Transform::new(server).tool("find", change).tool("count", typed);
+        let client = connect(service.into_service(), version).await;
         let listed = find(&client, "find").await;
         let schema: Value = listed.input_schema.parse().unwrap();
         let inside = &schema["properties"]["filter"];
@@ -85,7 +86,7 @@ fn members_of_arguments_and_the_output_schema_are_changed() {
         let key = json!({ "type": "string", "enum": ["name"], "description": "The key." });
         assert_eq!(inside["properties"]["order"]["properties"]["by/key"], key);
         assert_eq!(inside["required"], json!(["order"]));
-        let listed = listed.output_schema.map(|schema| schema.parse::<Value>().unwrap());
+        let listed = find(&client, "count").await.output_schema.map(|schema| schema.parse::<Value>().unwrap());
         assert_eq!(listed, revision.has_structured_output().then(|| output.clone()));
         for (sent, expected) in [
             (json!({ "filter": { "order": { "by/key": "name" } } }), r#"{"f":{"limit":3,"order":{"by/key":"name"}}}"#),
