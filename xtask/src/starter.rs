@@ -13,6 +13,9 @@ const NAME: &str = "starter";
 /// As in the workspace, so that most of what is built already is not built again.
 const CONFIG: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n[profile.dev.package.\"*\"]\ndebug = false\n";
 
+/// The crate, as seen from a project beside the checkout.
+const BESIDE: &str = "../couplet/crates/couplet";
+
 /// Writes a project as a user would, into the folder that cargo builds in, and tries what it is told to try.
 pub(crate) fn run() -> Result<(), Failure> {
     workspace::build_programs()?;
@@ -46,19 +49,18 @@ pub(crate) fn run() -> Result<(), Failure> {
 fn readme(project: &Path, target: &Path) -> Result<(), Failure> {
     let path = root().join("README.md");
     let text = fs::read_to_string(&path).map_err(|e| told(&path, &e))?;
-    let manifest = blocks(&text, "toml");
-    let [dependencies] = manifest.as_slice() else {
-        return Err(format!("README.md has {} blocks of TOML; one was expected", manifest.len()));
+    let manifests = blocks(&text, "toml");
+    let [manifest] = manifests.as_slice() else {
+        return Err(format!("README.md has {} blocks of TOML; one was expected", manifests.len()));
     };
+    if !manifest.contains(BESIDE) {
+        return Err(format!("the manifest of README.md does not name `{BESIDE}`, the crate in a checkout beside it"));
+    }
     if project.exists() {
         fs::remove_dir_all(project).map_err(|e| told(project, &e))?;
     }
     let here = root().join("crates/couplet");
-    let manifest = format!(
-        "[package]\nname = \"readme\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{dependencies}\n\
-         [patch.crates-io]\ncouplet.path = '{}'\n\n[workspace]\n",
-        here.display()
-    );
+    let manifest = format!("{}\n[workspace]\n", manifest.replace(BESIDE, &here.to_string_lossy()));
     write(&project.join("Cargo.toml"), &manifest)?;
     let programs = blocks(&text, "rust,no_run");
     for (at, program) in programs.iter().enumerate() {
