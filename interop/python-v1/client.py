@@ -32,7 +32,7 @@ from pydantic import AnyUrl
 
 sys.path.append(str(Path(__file__).parent.parent / "shared"))
 from rolling import Run, expect  # noqa: E402
-from script import Script  # noqa: E402
+from script import Script, Sdk  # noqa: E402
 from steps import GREETING, Counted, reported, text_of  # noqa: E402
 
 run = Run()
@@ -114,11 +114,11 @@ async def elicit(client):
 
 
 @asynccontextmanager
-async def cancel_call(client, tool, arguments):
+async def cancel_call(client, tool, arguments, **options):
     """A call that is under way in the context and cancelled at its end."""
     # The next request has this id; the SDK has no other way to learn it.
     id = client._request_id
-    call = asyncio.create_task(client.call_tool(tool, arguments))
+    call = asyncio.create_task(client.call_tool(tool, arguments, **options))
     await asyncio.sleep(0)
     try:
         yield call
@@ -141,17 +141,19 @@ async def subscribed(client, uri):
     await client.unsubscribe_resource(AnyUrl(uri))
 
 
-async def task(client):
-    async def work(tool, id):
-        tasks = client.experimental
-        task_id = (await tasks.call_tool_as_task(tool, {"id": id})).task.taskId
-        async for status in tasks.poll_task(task_id):
-            if status.status == "input_required":
-                break
-        # It asks on the stream of this request.
-        return text_of(await tasks.get_task_result(task_id, CallToolResult))
+async def task_text(client, tool, arguments):
+    """The text of a tool's result that runs as a task, with input."""
+    tasks = client.experimental
+    task_id = (await tasks.call_tool_as_task(tool, arguments)).task.taskId
+    async for status in tasks.poll_task(task_id):
+        if status.status == "input_required":
+            break
+    # It asks on the stream of this request.
+    return text_of(await tasks.get_task_result(task_id, CallToolResult))
 
-    await counted.once("job", "done", work)
+
+async def task(client):
+    await counted.once("job", "done", lambda tool, id: task_text(client, tool, {"id": id}))
 
 
 STEPS = dict(
@@ -184,10 +186,13 @@ async def main():
         case _:
             sys.exit("usage: client.py <revision> http <url> | <revision> stdio <program> [argument..]")
     if script:
-        async with opened(connect) as client:
-            return await script.play(client, reference, AnyUrl)
+        sdk = Sdk(reference, cancel_call, subscribed, AnyUrl, task_text)
+        if not run.is_repeated:
+            async with opened(connect) as client:
+                return await script.play(client, run, sdk)
     counted = Counted(run, cancel_call, subscribed)
-    return await run.go(lambda: opened(connect), STEPS | counted.steps() | {"task": task})
+    steps = script.steps(run, sdk) if script else STEPS | counted.steps() | {"task": task}
+    return await run.go(lambda: opened(connect), steps)
 
 
 sys.exit(asyncio.run(main()))

@@ -26,7 +26,7 @@ from mcp_types import (
 
 sys.path.append(str(Path(__file__).parent.parent / "shared"))
 from rolling import Run, expect  # noqa: E402
-from script import Script  # noqa: E402
+from script import Script, Sdk  # noqa: E402
 from steps import GREETING, Counted, reported, text_of  # noqa: E402
 
 # Sampling and `resources/subscribe` are deprecated, and part of the suite.
@@ -111,9 +111,9 @@ async def elicit(client):
 
 
 @asynccontextmanager
-async def cancel_call(client, tool, arguments):
+async def cancel_call(client, tool, arguments, **options):
     """A call that is under way in the context and cancelled at its end."""
-    call = asyncio.create_task(client.call_tool(tool, arguments))
+    call = asyncio.create_task(client.call_tool(tool, arguments, **options))
     try:
         yield call
     finally:
@@ -179,9 +179,11 @@ async def main():
         case _:
             sys.exit("usage: client.py <revision> http <url> | <revision> stdio <program> [argument..]")
     if script:
-        async with opened(target, revision) as client:
-            return await script.play(client, reference)
-    steps = STEPS | Counted(run, cancel_call, subscribed).steps()
+        sdk = Sdk(reference, cancel_call, subscribed)
+        if not run.is_repeated:
+            async with opened(target, revision) as client:
+                return await script.play(client, run, sdk)
+    steps = script.steps(run, sdk) if script else STEPS | Counted(run, cancel_call, subscribed).steps()
     return await run.go(lambda: opened(target, revision), steps)
 
 

@@ -12,6 +12,8 @@ const ATTEMPTS = 20;
 // How long a step may take. A replica may take the answer of one call with it, and not every SDK reports a 503.
 const LIMIT = 8_000;
 const PAUSE = 300;
+// How long a client goes on after its time until it has done each step.
+const MORE = 25_000;
 
 // The options of every request: the driver's own limit comes first.
 export const limit = { timeout: 2 * LIMIT };
@@ -38,7 +40,8 @@ export class Run {
         this.isRepeated = this.isKilled || mode === 'rolled';
         this.name = this.isRepeated ? name : `node${process.pid}`;
         this.until = performance.now() + Number(seconds) * 1000;
-        Object.assign(this, { calls: 0, at: 0, attempts: 0, clients: 0, failures: 0, timeouts: 0, wrong: undefined });
+        Object.assign(this, { calls: 0, at: 0, rounds: 0, attempts: 0, clients: 0 });
+        Object.assign(this, { failures: 0, timeouts: 0, wrong: undefined });
     }
 
     newId() {
@@ -58,7 +61,8 @@ export class Run {
     }
 
     isOver() {
-        return this.wrong !== undefined || performance.now() >= this.until;
+        const late = performance.now() - this.until;
+        return this.wrong !== undefined || late >= (this.rounds > 0 ? 0 : MORE);
     }
 
     // Does something; returns whether it went well.
@@ -120,6 +124,7 @@ export class Run {
                 const [name, step] = list[this.at % list.length];
                 if (await this.attempt(name, step)) {
                     this.at += 1;
+                    this.rounds = Math.floor(this.at / list.length);
                 } else if (this.isKilled) {
                     break;
                 }
@@ -128,8 +133,8 @@ export class Run {
                 await limited(close()).catch(error => console.log(`close ${error}`));
             }
         }
-        const rounds = Math.floor(this.at / list.length);
-        console.log(`rounds ${rounds} clients ${this.clients} failures ${this.failures} timeouts ${this.timeouts}`);
+        const { rounds, clients, failures, timeouts } = this;
+        console.log(`rounds ${rounds} clients ${clients} failures ${failures} timeouts ${timeouts}`);
         if (this.wrong !== undefined) {
             throw this.wrong;
         }

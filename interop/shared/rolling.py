@@ -14,6 +14,8 @@ ATTEMPTS = 20
 # How long a step may take, in seconds. A replica may take the answer of one call with it, and not every SDK reports a 503.
 LIMIT = 8
 PAUSE = 0.3
+# How long a client goes on after its time until it has done each step, in seconds.
+MORE = 25
 
 
 class Wrong(Exception):
@@ -40,7 +42,7 @@ class Run:
         self.is_repeated = mode in ("rolled", "killed")
         self.name = name
         self.until = time.monotonic() + float(seconds)
-        self.calls = self.at = self.attempts = self.clients = self.failures = self.timeouts = 0
+        self.calls = self.at = self.attempts = self.clients = self.failures = self.timeouts = self.rounds = 0
         self.wrong = None
 
     def new_id(self):
@@ -58,7 +60,8 @@ class Run:
         raise Wrong(self.wrong)
 
     def is_over(self):
-        return self.wrong is not None or time.monotonic() >= self.until
+        late = time.monotonic() - self.until
+        return self.wrong is not None or late >= (0 if self.rounds else MORE)
 
     async def failed(self, step, error):
         print("failed", step, type(error).__name__, error, flush=True)
@@ -106,8 +109,8 @@ class Run:
                     await self.timed_out("connect or close")
                 elif not self.is_over() or self.at == began:
                     await self.failed("connect or close", error)
-        rounds = self.at // len(steps)
-        print("rounds", rounds, "clients", self.clients, "failures", self.failures, "timeouts", self.timeouts, flush=True)
+        counts = ["rounds", self.rounds, "clients", self.clients, "failures", self.failures, "timeouts", self.timeouts]
+        print(*counts, flush=True)
         return self.wrong
 
     async def go_on(self, client, limit, steps):
@@ -118,6 +121,7 @@ class Run:
                 async with asyncio.timeout(LIMIT) as own:
                     await step(client)
                 self.at += 1
+                self.rounds = self.at // len(steps)
                 self.attempts = 0
             except Wrong as wrong:
                 self.wrong = str(wrong)

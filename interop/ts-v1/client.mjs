@@ -21,7 +21,7 @@ import { answers, stepsOf, textOf } from './steps.mjs';
 // The revision is what this SDK begins with: it has no way to ask for another one.
 const [, mode, target, ...rest] = process.argv.slice(2);
 const run = new Run(mode, ...rest);
-const script = wantedScript();
+const script = wantedScript(run);
 const answer = script ?? answers(run);
 
 let transport, client, revision;
@@ -70,9 +70,9 @@ async function subscribe(uri, heard) {
     return () => client.unsubscribeResource({ uri }, limit);
 }
 
-async function job(name, id) {
+async function task(name, args) {
     const options = { ...limit, task: { ttl: 60_000 } };
-    const stream = client.experimental.tasks.callToolStream({ name, arguments: { id } }, CallToolResultSchema, options);
+    const stream = client.experimental.tasks.callToolStream({ name, arguments: args }, CallToolResultSchema, options);
     const seen = [];
     for await (const message of stream) {
         seen.push(message.type);
@@ -97,10 +97,14 @@ function oneByOne(transport) {
 }
 
 const { steps, counted } = stepsOf(run, () => client, call, subscribe);
+const sdk = { client: () => client, call, subscribe, task };
+const job = (name, id) => task(name, { id });
 if (script === undefined) {
     await run.go(connect, close, { ...steps, task: () => counted('job', 'done', job) });
+} else if (run.isRepeated) {
+    await run.go(connect, close, script.steps(sdk));
 } else {
     await connect();
-    process.exitCode = (await script.play(client, call)) > 0 ? 1 : 0;
+    process.exitCode = (await script.play(sdk)) > 0 ? 1 : 0;
     await close();
 }

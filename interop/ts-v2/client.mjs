@@ -14,7 +14,7 @@ import { answers, stepsOf } from './steps.mjs';
 
 const [revision, mode, target, ...rest] = process.argv.slice(2);
 const run = new Run(mode, ...rest);
-const script = wantedScript();
+const script = wantedScript(run);
 const answer = script ?? answers(run);
 
 // This client begins with one revision where there is a handshake.
@@ -80,10 +80,13 @@ function oneByOne(transport) {
 }
 
 const { steps } = stepsOf(run, () => client, call, subscribe);
+const sdk = { client: () => client, call, subscribe };
 if (script === undefined) {
     await run.go(connect, close, steps);
+} else if (run.isRepeated) {
+    await run.go(connect, close, script.steps(sdk));
 } else {
     await connect();
-    process.exitCode = (await script.play(client, call)) > 0 ? 1 : 0;
+    process.exitCode = (await script.play(sdk)) > 0 ? 1 : 0;
     await close();
 }

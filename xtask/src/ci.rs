@@ -39,7 +39,9 @@ const STEPS: &[Step] = &[
 
 /// The replicas. The clients of the peers were run against a healthy server in the step before.
 fn cluster() -> Result<(), Failure> {
-    cluster::run(&["scenarios", "everything", "peers-rolling", "chaos", "outage"].map(str::to_owned))
+    cluster::run(
+        &["scenarios", "everything", "peers-rolling", "peers-everything", "chaos", "outage"].map(str::to_owned),
+    )
 }
 
 /// What a failure begins with if the step could not be tried, for want of a registry.

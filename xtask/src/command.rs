@@ -16,7 +16,7 @@ use nix::{
 };
 
 use crate::{
-    Failure,
+    Failure, optimized,
     workspace::{self, command, describe},
 };
 
@@ -28,16 +28,8 @@ const CASES: [(&str, &[&str], f64); 2] =
 
 /// Prints a table; fails if something takes longer than it should.
 pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
-    workspace::cargo([
-        "build",
-        "--quiet",
-        "--profile",
-        "dist",
-        "--package",
-        "couplet-cli",
-        "--package",
-        "couplet-everything",
-    ])?;
+    optimized::build()?;
+    workspace::cargo(["build", "--quiet", "--profile", "dist", "--package", "couplet-everything"])?;
     let folder = workspace::target()?.join("dist");
     let (couplet, server) = (folder.join("couplet"), folder.join("couplet-everything"));
     let mut missed = Vec::new();

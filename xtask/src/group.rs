@@ -1,7 +1,7 @@
 //! Programs that cannot outlive a command: a group of processes, and a server that answers.
 
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     path::Path,
@@ -71,6 +71,26 @@ impl Group {
 
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
+    }
+
+    /// Waits for a URL with a mark in it that the program prints into its log.
+    pub(crate) fn url(&mut self, log: &Path, mark: &str, limit: Duration) -> Result<String, Failure> {
+        let started = Instant::now();
+        loop {
+            let text = fs::read_to_string(log).unwrap_or_default();
+            // A line is whole when the next one has begun.
+            let words = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).flat_map(str::split_whitespace);
+            if let Some(url) = words.into_iter().find(|word| word.starts_with("http://") && word.contains(mark)) {
+                return Ok(url.to_owned());
+            }
+            if let Some(status) = self.ended() {
+                return Err(format!("ended at once: {status}\n{text}"));
+            }
+            if started.elapsed() > limit {
+                return Err(format!("printed no URL within {} s\n{text}", limit.as_secs()));
+            }
+            sleep(Duration::from_millis(2));
+        }
     }
 
     /// Sends a signal to the program alone, by its name: `TERM`, `STOP`.

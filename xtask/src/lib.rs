@@ -25,6 +25,7 @@ mod grow;
 mod interop;
 mod manual;
 mod openapi;
+mod optimized;
 mod skipped;
 mod source;
 mod starter;
@@ -80,6 +81,12 @@ const COMMANDS: &[Command] = &[
         usage: "dist [option..]",
         what: "packages of `couplet`: archive, Debian, npm, PyPI; --try, --quick, --profile NAME, --binary PATH, --out DIR",
         run: dist::run,
+    },
+    Command {
+        name: "order",
+        usage: "order",
+        what: "the functions that `couplet` calls, recorded for the linker; before a release, and with a new compiler",
+        run: optimized::order::run,
     },
     Command { name: "weight", usage: "weight", what: "the dependencies of a small stdio server", run: weight::run },
     Command {
@@ -139,7 +146,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "cluster",
         usage: "cluster [part..]",
-        what: "three replicas behind haproxy on Redis, which are killed and restarted; scenarios, peers, peers-rolling, chaos, outage; bench [--write]",
+        what: "three replicas behind haproxy on Redis, which are killed and restarted; scenarios, everything, peers, peers-rolling, peers-everything, chaos, outage; bench [--write]",
         run: cluster::run,
     },
     Command {

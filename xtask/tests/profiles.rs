@@ -28,3 +28,10 @@ fn what_is_packaged_inherits_no_level_of_a_quick_build() {
     assert!(inherited.is_empty(), "`[profile.dist.package]` has no level for {inherited:?}");
     assert!(quick.len() > 10, "the section was not read");
 }
+
+/// A package with a level of its own has the profile's `strip` no more.
+#[test]
+fn what_is_packaged_has_no_symbols() {
+    assert_eq!(section("dist")["strip"], "true");
+    assert_eq!(section("dist.package").get("couplet-cli.strip").map(String::as_str), Some("true"));
+}

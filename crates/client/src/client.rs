@@ -126,6 +126,12 @@ impl Client {
         &self.0.server
     }
 
+    /// Returns the transport of the connection, as OpenTelemetry's `network.transport`: `pipe`, `tcp`, `unix` or `quic`;
+    /// `None` if it is not known, or in this process.
+    pub fn transport(&self) -> Option<&'static str> {
+        self.channel().transport()
+    }
+
     /// Lists all tools: every page, up to 64 pages and 10,000 tools. A server without the capability has none.
     ///
     /// # Errors

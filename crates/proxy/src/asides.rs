@@ -70,7 +70,6 @@ impl Receiver {
     }
 
     /// Returns the next message, if there is one.
-    #[cfg(test)]
     pub(crate) fn try_recv(&mut self) -> Option<Aside> {
         lock(&self.0).queue.pop_front()
     }

@@ -12,13 +12,10 @@ use std::{
 };
 
 use couplet_core::{JsonText, sync::lock};
-use couplet_types::{
-    ClientCapabilities, ElicitationCapability, InputRequest, ListRoots, LogParams, RawJson, Request, RootsCapability,
-    RpcError, SamplingCapability,
-};
+use couplet_types::{InputRequest, ListRoots, LogParams, Request, RpcError};
 use tokio::{
     sync::{Notify, oneshot},
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 
 use crate::{
@@ -52,6 +49,8 @@ pub(crate) struct Asking {
 #[derive(Default)]
 struct State {
     calls: Vec<(u64, Sender)>,
+    /// The calls among them that may be the first to receive a request; the tools of the others never have.
+    suspects: usize,
     last: u64,
     /// The number of requests that are held back.
     held: usize,
@@ -66,6 +65,12 @@ impl State {
     fn is_muted(&self) -> bool {
         self.muted || (self.given_up && self.session.is_none())
     }
+
+    /// Whether every running call may wait for an answer, so that none of them will end. Several requests may be those of
+    /// one call, though; if only one may receive any, they are.
+    fn may_be_stuck(&self) -> bool {
+        self.held >= self.calls.len() && self.suspects != 1
+    }
 }
 
 /// The receiver of a request.
@@ -79,22 +84,14 @@ impl Asking {
     /// The maximum time for which a request is held back.
     const HOLD: Duration = Duration::from_secs(60);
 
+    /// The maximum time if every running call may wait for an answer.
+    const STUCK: Duration = Duration::from_secs(2);
+
     /// The number of calls of a session that may end before one of them has answered.
     const TRIES: usize = 8;
 
     pub(crate) fn new(asks: Arc<AtomicBool>, tasks: Arc<Tasks>, timeout: Duration) -> Self {
         Self { state: Mutex::default(), changed: Notify::new(), asks, tasks, timeout }
-    }
-
-    /// All client capabilities. Whether the caller has one is checked for each request.
-    pub(crate) fn capabilities() -> ClientCapabilities {
-        let mut elicitation = ElicitationCapability::new();
-        elicitation.form = Some(RawJson::empty_object());
-        elicitation.url = Some(RawJson::empty_object());
-        let mut sampling = SamplingCapability::new();
-        sampling.tools = Some(RawJson::empty_object());
-        let roots = RootsCapability::new().list_changed(true);
-        ClientCapabilities::new().elicitation(elicitation).sampling(sampling).roots(roots)
     }
 
     /// Assigns the connection to a session, or to none. If calls of the previous owner were abandoned, no request is
@@ -120,14 +117,15 @@ impl Asking {
         self.lock().held > 0
     }
 
-    /// Registers a call for messages of the server.
-    pub(crate) fn listen(self: &Arc<Self>) -> Listening {
+    /// Registers a call for messages of the server. A suspect may be the first call that receives a request.
+    pub(crate) fn listen(self: &Arc<Self>, is_suspect: bool) -> Listening {
         let (sender, asides) = asides::queue();
         let mut state = self.lock();
         state.last += 1;
         let id = state.last;
         state.calls.push((id, sender));
-        Listening { asides, answered: false, asking: self.clone(), id }
+        state.suspects += usize::from(is_suspect);
+        Listening { asides, answered: false, is_suspect, asking: self.clone(), id }
     }
 
     /// Forwards a request of the server to the caller that it belongs to.
@@ -171,9 +169,10 @@ impl Asking {
 
     async fn addressee(&self) -> Result<Addressee, RpcError> {
         let mut held: Option<Held<'_>> = None;
+        let mut stuck = None;
         loop {
             let changed = self.changed.notified();
-            {
+            let until = {
                 let mut state = self.lock();
                 if state.is_muted() {
                     return Err(RpcError::internal(
@@ -185,17 +184,16 @@ impl Asking {
                     ([], Some(session)) => return Ok(Addressee::Session(session.clone())),
                     ([], None) => return Ok(Addressee::Missing),
                     ([.., (_, latest)], Some(_)) | ([(_, latest)], None) => return Ok(Addressee::Call(latest.clone())),
-                    // Every running call waits for an answer, so none of them will end.
-                    (calls, None) if state.held + usize::from(held.is_none()) >= calls.len() => return Err(unknown()),
                     _ => {}
                 }
-                if held.is_none() {
-                    state.held += 1;
-                    drop(state);
-                    held = Some(Held(self));
-                }
-            }
-            timeout(Self::HOLD, changed).await.map_err(|_| unknown())?;
+                let now = Instant::now();
+                state.held += usize::from(held.is_none());
+                stuck = if state.may_be_stuck() { stuck.or(Some(now + Self::STUCK)) } else { None };
+                drop(state);
+                held.get_or_insert_with(|| Held(self));
+                stuck.unwrap_or(now + Self::HOLD)
+            };
+            timeout_at(until, changed).await.map_err(|_| unknown())?;
         }
     }
 
@@ -238,6 +236,7 @@ pub(crate) struct Listening {
     pub(crate) asides: Receiver,
     /// Whether the server has responded to the call.
     pub(crate) answered: bool,
+    is_suspect: bool,
     asking: Arc<Asking>,
     id: u64,
 }
@@ -246,6 +245,7 @@ impl Drop for Listening {
     fn drop(&mut self) {
         let mut state = self.asking.lock();
         state.calls.retain(|(id, _)| *id != self.id);
+        state.suspects -= usize::from(self.is_suspect);
         state.given_up |= !self.answered;
         drop(state);
         self.asking.changed.notify_waiters();
@@ -286,7 +286,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn attack_10_a_question_waits_until_its_call_is_known() {
         let asking = asking();
-        let (mut ann, mut bob) = (asking.listen(), asking.listen());
+        let (mut ann, mut bob) = (asking.listen(true), asking.listen(true));
         let asked = tokio::spawn({
             let asking = asking.clone();
             async move { asking.pass_on(form()).await }
@@ -306,7 +306,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn attack_10_a_question_of_a_cancelled_call_reaches_no_other_caller() {
         let asking = asking();
-        let (ann, mut bob) = (asking.listen(), asking.listen());
+        let (ann, mut bob) = (asking.listen(true), asking.listen(true));
         let asked = tokio::spawn({
             let asking = asking.clone();
             async move { asking.pass_on(form()).await }
@@ -323,7 +323,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn of_calls_that_all_ask_one_is_refused() {
         let asking = asking();
-        let (_ann, _bob) = (asking.listen(), asking.listen());
+        let (_ann, _bob) = (asking.listen(true), asking.listen(true));
         let mut asked = tokio::task::JoinSet::new();
         for _ in 0..2 {
             let asking = asking.clone();
@@ -332,10 +332,31 @@ mod tests {
         assert!(asked.join_next().await.unwrap().unwrap().is_err());
     }
 
+    /// If only one of the calls may receive requests, all are its own: they wait until the other call has ended.
+    #[tokio::test(start_paused = true)]
+    async fn several_questions_of_one_call_wait_for_the_other_calls() {
+        let asking = asking();
+        let (mut ann, mut bob) = (asking.listen(false), asking.listen(true));
+        let mut asked = tokio::task::JoinSet::new();
+        for _ in 0..3 {
+            let asking = asking.clone();
+            asked.spawn(async move { asking.pass_on(form()).await });
+        }
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert!(question(&mut ann).is_none() && question(&mut bob).is_none());
+        ann.answered = true;
+        drop(ann);
+        for _ in 0..3 {
+            let Aside::Question(question) = bob.asides.recv().await else { panic!("bob's call asks") };
+            question.answer.send(Ok(JsonText::new("{}").unwrap())).unwrap();
+        }
+        assert!(asked.join_all().await.iter().all(Result::is_ok));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_does_not_come_is_not_waited_for() {
         let asking = asking();
-        let mut ann = asking.listen();
+        let mut ann = asking.listen(true);
         let asked = asking.pass_on(form());
         let (said, _question) = tokio::join!(asked, async { ann.asides.recv().await });
         assert!(said.unwrap_err().message.contains("in time"));

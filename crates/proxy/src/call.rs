@@ -15,7 +15,7 @@ use couplet_core::{
 };
 use couplet_types::{
     ElicitationCompleteParams, InputRequest, LogParams, NotificationMethod, ProgressParams, RawJson, RequestMethod,
-    RpcError, TASKS_EXTENSION, from_json,
+    RpcError, TASKS_EXTENSION,
 };
 use tokio::time::timeout;
 
@@ -24,10 +24,11 @@ use crate::{
     asking::{Aside, Listening, Question},
     deadline::Deadline,
     extensions::Raw,
+    join,
     pool::{Lease, Pool},
     result,
     session::{Expects, Needs, Owner},
-    tasks::{self, Mode},
+    tasks::{self, Mode, TaskOwner},
     upstream::{Lends, Upstream},
 };
 
@@ -72,7 +73,7 @@ pub(crate) struct Open {
 enum Received {
     Log(LogParams),
     Question(Question),
-    Notification(String, String),
+    Notification(Box<(String, Params)>),
     Answer(JsonText),
 }
 
@@ -86,6 +87,15 @@ impl Open {
         self.lease.iter().for_each(Lease::claim);
         self.asked += 1;
         self.questions.push((self.asked.to_string(), question));
+    }
+
+    /// A log message that was not received before the response. A request has nothing left to wait for.
+    fn late_log(&mut self) -> Option<LogParams> {
+        let asides = &mut self.listening.as_mut()?.asides;
+        std::iter::from_fn(|| asides.try_recv()).find_map(|aside| match aside {
+            Aside::Log(line) => Some(line),
+            Aside::Question(_) => None,
+        })
     }
 
     /// Answers the open requests.
@@ -109,9 +119,7 @@ impl Open {
                 Aside::Question(question) => Received::Question(question),
             }),
             event = self.exchange.next() => match event {
-                Event::Notification { method, params } => {
-                    Ok(Received::Notification(method, params.text().as_str().to_owned()))
-                }
+                Event::Notification { method, params } => Ok(Received::Notification(Box::new((method, params)))),
                 Event::Answer(answer) => {
                     self.listening.iter_mut().for_each(|listening| listening.answered = true);
                     answer.map(Received::Answer).map_err(Error::from)
@@ -229,8 +237,7 @@ impl Passing<'_> {
     /// Notes whose task it is.
     fn note_owner(&self, task: &Params) {
         if let Ok(Some(id)) = task.read_str("taskId") {
-            let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
-            self.pool.tasks.note(&id, principal, None);
+            self.pool.tasks.note(&id, TaskOwner::of(self.call), None);
         }
     }
 
@@ -311,7 +318,8 @@ impl Passing<'_> {
             }
         };
         // Before the call is sent: the server may ask before this task runs again.
-        let mut listening = self.may_be_asked().then(|| upstream.asking.listen());
+        let is_suspect = lease.as_ref().is_some_and(|lease| lease.is_suspect);
+        let mut listening = self.may_be_asked().then(|| upstream.asking.listen(is_suspect));
         let sent = self.send(&upstream.client, extras);
         listening.iter_mut().for_each(|listening| listening.answered = sent.is_err());
         Ok(Open::new(upstream, lease, sent?, listening))
@@ -324,10 +332,18 @@ impl Passing<'_> {
             if !open.questions.is_empty() {
                 open = Box::pin(self.answer(open, ticket)).await?;
             }
-            match deadline.wait(&self.call.method, open.next()).await? {
+            let received = deadline.wait(&self.call.method, open.next()).await;
+            if matches!(received, Ok(Received::Answer(_)) | Err(_)) {
+                // Log messages before the response may arrive together with it.
+                while let Some(line) = open.late_log() {
+                    Box::pin(self.log(line)).await;
+                }
+            }
+            match received? {
                 Received::Log(line) => Box::pin(self.log(line)).await,
-                Received::Notification(method, params) => {
-                    Box::pin(self.notify(open.upstream.client.revision(), &method, &params)).await;
+                Received::Notification(notification) => {
+                    let (method, params) = &*notification;
+                    Box::pin(self.notify(open.upstream.client.revision(), method, params)).await;
                 }
                 Received::Answer(answer) => {
                     open.lease.iter().filter(|_| open.asked == 0).for_each(Lease::was_quiet);
@@ -392,22 +408,11 @@ impl Passing<'_> {
     /// Asks the caller all requests in one round. Those that are answered before others are asked again in the next round,
     /// which has their answers.
     async fn ask_all(&self, requests: &[(String, InputRequest)]) -> Vec<Result<JsonText, RpcError>> {
-        let asked = requests.iter().map(|(key, request)| (Box::pin(self.ask(key, request)), None));
-        let mut asked: Vec<_> = asked.collect();
-        poll_fn(|cx| {
-            for (asked, said) in asked.iter_mut().filter(|(_, said)| said.is_none()) {
-                if let Poll::Ready(done) = asked.as_mut().poll(cx) {
-                    *said = Some(done);
-                }
-            }
-            if asked.iter().all(|(_, said)| said.is_some()) { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await;
-        asked.into_iter().filter_map(|(_, said)| said).collect()
+        join::all(requests.iter().map(|(key, request)| self.ask(key, request))).await
     }
 
     pub(crate) fn needs(&self) -> Needs {
-        let owner = Owner::of(self.call, self.hooks, self.pool.options.isolation);
+        let owner = Owner::of(self.call, self.hooks, self.pool.options.isolation, &self.pool.sets);
         let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
         // In a session, all requests are for the same client.
         let expects = owner.session().map_or_else(|| Expects::of(self.call), |_| Expects::Nothing);
@@ -432,22 +437,23 @@ impl Passing<'_> {
         self.call.inputs.ask(self.call.revision, &self.call.peer, key, ask).await
     }
 
-    async fn notify(&self, server: Revision, method: &str, params: &str) {
+    async fn notify(&self, server: Revision, method: &str, params: &Params) {
         let outbox = &self.call.outbox;
         use NotificationMethod as N;
         match NotificationMethod::from_name(method) {
+            Some(N::Progress) if server.index() == self.call.revision.index() => outbox.relay_progress(params).await,
             Some(N::Progress) => {
-                if let Ok(ProgressParams { progress, total, message, .. }) = from_json(params) {
+                if let Ok(ProgressParams { progress, total, message, .. }) = params.parse() {
                     outbox.progress(progress, total, message).await;
                 }
             }
             Some(N::LogMessage) => {
-                if let Ok(line) = from_json(params) {
+                if let Ok(line) = params.parse() {
                     self.log(line).await;
                 }
             }
             Some(N::ElicitationComplete) => {
-                if let Ok(ElicitationCompleteParams { elicitation_id, .. }) = from_json(params) {
+                if let Ok(ElicitationCompleteParams { elicitation_id, .. }) = params.parse() {
                     outbox.elicitation_complete(elicitation_id).await;
                 }
             }
@@ -463,7 +469,7 @@ impl Passing<'_> {
                 | N::RootsListChanged
                 | N::TaskStatusChanged,
             )
-            | None => match self.translated(method, params) {
+            | None => match self.translated(method, params.text()) {
                 Some(params) if server.index() == self.call.revision.index() => {
                     outbox.notify(method, Raw(params)).await;
                 }
@@ -472,13 +478,10 @@ impl Passing<'_> {
         }
     }
 
-    fn translated(&self, method: &str, params: &str) -> Option<RawJson> {
+    fn translated(&self, method: &str, params: &JsonText) -> Option<RawJson> {
         match self.hooks {
-            Some(hooks) => {
-                let params = JsonText::new(params.to_owned()).ok()?;
-                hooks.notification(self.call.principal(), method, params).map(|params| params.to_raw())
-            }
-            None => RawJson::from_text(params).ok(),
+            Some(hooks) => hooks.notification(self.call.principal(), method, params.clone()).map(|own| own.to_raw()),
+            None => Some(params.to_raw()),
         }
     }
 

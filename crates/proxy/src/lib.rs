@@ -12,6 +12,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod abilities;
 mod asides;
 mod asking;
 mod backoff;
@@ -22,6 +23,7 @@ mod deadline;
 mod describe;
 mod extensions;
 mod hooks;
+mod join;
 mod parked;
 mod pool;
 mod proxy;

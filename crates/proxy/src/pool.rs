@@ -1,29 +1,32 @@
 //! The pool of connections to the server.
 //!
 //! A stateless server needs one connection. A server with sessions gets a connection for each downstream session, up to
-//! a limit; stateless callers share one until the server sends its first elicitation or sampling request, and from then
-//! on each of their calls that may receive one has a connection for itself. Until then, calls that may be the first to
-//! receive one do not share a connection with each other.
+//! a limit; stateless callers of a principal with the same capabilities share one until the server sends its first
+//! elicitation or sampling request, and from then on each of their calls that may receive one has a connection for itself.
+//! Until then, calls that may be the first to receive one do not share a connection with each other.
+
+mod opening;
+mod room;
+mod slot;
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, Weak,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use couplet_client::ClientBuilder;
-use couplet_core::{Change, Connect, Error, ErrorKind, Hub, Peer, message::Params, sync::lock};
-use couplet_types::{
-    Notification, PromptListChanged, ResourceListChanged, RootsListChanged, TaskStatusChanged, ToolListChanged,
-};
+use couplet_core::{Change, Connect, Error, ErrorKind, Hub, Peer, sync::lock};
+use couplet_types::{Notification, PromptListChanged, ResourceListChanged, TaskStatusChanged, ToolListChanged};
 use tokio::{
     sync::{Notify, oneshot},
     time::{Instant, timeout},
 };
 
 use crate::{
+    abilities::{Abilities, AbilitySets},
     builder::Options,
     parked::Parked,
     quiet::Quiet,
@@ -33,6 +36,9 @@ use crate::{
     upstream::{Dialer, Upstream},
 };
 
+pub(crate) use self::slot::Lease;
+use self::{opening::Opening, room::Room, slot::Slot};
+
 pub(crate) struct Pool {
     dialer: Dialer,
     state: Mutex<State>,
@@ -41,6 +47,7 @@ pub(crate) struct Pool {
     pub(crate) options: Options,
     asks: Arc<AtomicBool>,
     quiet: Quiet,
+    pub(crate) sets: AbilitySets,
     pub(crate) parked: Parked,
     pub(crate) subscribed: Subscribed,
     pub(crate) tasks: Arc<Tasks>,
@@ -59,19 +66,6 @@ struct State {
     /// The server's name.
     name: Option<String>,
     closed: bool,
-}
-
-struct Slot {
-    id: u64,
-    upstream: Arc<Upstream>,
-    owner: Owner,
-    running: usize,
-    exclusive: bool,
-    /// Whether one of the calls is a [trial](Demand::Trial).
-    tries: bool,
-    /// Whether a new connection is about to replace it.
-    leaving: bool,
-    used: Instant,
 }
 
 /// The next step for a call.
@@ -115,6 +109,7 @@ impl Pool {
             options,
             asks,
             quiet: Quiet::default(),
+            sets: AbilitySets::default(),
             parked,
             subscribed: Subscribed::new(),
             tasks,
@@ -123,7 +118,8 @@ impl Pool {
 
     /// Opens the first connection.
     pub(crate) async fn connect(self: &Arc<Self>) -> Result<Arc<Upstream>, Error> {
-        let upstream = self.dialer.dial().await?;
+        let upstream = self.dialer.dial(Abilities::ALL).await?;
+        self.sets.split(upstream.client.transport());
         match self.add(&upstream, &Owner::Free, |_| {}) {
             Some(()) => Ok(upstream),
             None => Err(Error::unsent(ErrorKind::Closed, "the proxy was closed")),
@@ -157,7 +153,7 @@ impl Pool {
         let own = state.slots.iter().filter(|slot| match &slot.owner {
             Owner::Free => true,
             Owner::Session(session) => session.is_of(peer),
-            Owner::Principal(_) => false,
+            Owner::Principal(..) => false,
         });
         own.map(|slot| slot.upstream.clone()).collect()
     }
@@ -220,7 +216,8 @@ impl Pool {
     /// Opens a further connection for an owner; `None` if that fails.
     async fn open(self: Arc<Self>, opening: Opening, replaced: Option<u64>, needs: Needs) -> Option<Lease> {
         let late = |_| Err(Error::new(ErrorKind::Timeout, "it did not answer in time"));
-        let lease = match timeout(self.options.connect, self.dialer.dial()).await.unwrap_or_else(late) {
+        let lease = match timeout(self.options.connect, self.dialer.dial(opening.abilities)).await.unwrap_or_else(late)
+        {
             Ok(upstream) => {
                 let demand = self.demand(&needs);
                 let lease = self.add(&upstream, &needs.owner, |slot| slot.lease(&self, &needs, demand))?;
@@ -245,11 +242,15 @@ impl Pool {
         if state.slots.is_empty() && state.opening.is_empty() {
             return Take::Down(state.down());
         }
-        let own = state.slots.iter_mut().find(|slot| slot.owner.is(owner) && slot.is_open(demand));
-        if let Some(slot) = own {
+        if let Some(slot) = state.slots.iter_mut().find(|slot| slot.owner.is(owner) && slot.is_open(demand)) {
             return Take::Leased(slot.lease(self, needs, demand));
         }
-        if let Some(slot) = state.slots.iter_mut().find(|slot| matches!(slot.owner, Owner::Free) && !slot.leaving) {
+        let room = state.room(owner, self.options.connections);
+        if let Some(slot) = state.slots.iter_mut().find(|slot| room.is_shared(slot, owner) && slot.is_open(demand)) {
+            return Take::Leased(slot.lease(self, needs, demand));
+        }
+        let is_free = |slot: &&mut Slot| matches!(slot.owner, Owner::Free) && room.suits(slot) && !slot.leaving;
+        if let Some(slot) = state.slots.iter_mut().find(is_free) {
             slot.belong_to(owner);
             return Take::Leased(slot.lease(self, needs, demand));
         }
@@ -261,25 +262,16 @@ impl Pool {
         if demand == Demand::Trial && !trial.is_zero() && state.slots.iter().any(|slot| slot.tries_for(owner)) {
             return Take::Wait(trial);
         }
-        let may_dial = state.alone.is_none_or(|until| until <= Instant::now());
-        let has_room = state.slots.len() + state.opening.len() < self.options.connections;
-        match state.longest_idle(&self.tasks) {
-            Some(slot) if may_dial && (slot.owner.is_gone() || !has_room) => {
-                slot.leaving = true;
-                let id = slot.id;
-                return Take::Dial(Opening::new(self, &mut state, owner, Some(id)), Some(id));
-            }
-            _ if may_dial && has_room => return Take::Dial(Opening::new(self, &mut state, owner, None), None),
-            Some(slot) => {
-                slot.belong_to(owner);
-                return Take::Leased(slot.lease(self, needs, demand));
-            }
-            None => {}
+        if let Some(take) = self.open_or_reassign(&mut state, &room, needs, demand) {
+            return take;
         }
         // Without a further connection, a call that would be quiet is not held up by another one.
-        let shared = state.slots.iter_mut().find(|slot| slot.owner.is(owner) && slot.is_open(Demand::Shared));
+        let is_own = |slot: &Slot| slot.owner.is(owner) || room.is_shared(slot, owner);
+        let shared = state.slots.iter_mut().find(|slot| is_own(slot) && slot.is_open(Demand::Shared));
         if let (Demand::Trial, Some(slot)) = (demand, shared) {
-            return Take::Leased(slot.lease(self, needs, Demand::Shared));
+            let mut lease = slot.lease(self, needs, Demand::Shared);
+            lease.is_suspect = true;
+            return Take::Leased(lease);
         }
         drop(state);
         // The evicted call runs again later. Dropping it frees its connection.
@@ -292,11 +284,38 @@ impl Pool {
         }
     }
 
+    /// Opens a further connection, or takes over one that is not in use; `None` if neither is possible.
+    fn open_or_reassign(
+        self: &Arc<Self>,
+        state: &mut State,
+        room: &Room,
+        needs: &Needs,
+        demand: Demand,
+    ) -> Option<Take> {
+        let owner = &needs.owner;
+        let declared = if room.is_full { Abilities::ALL } else { room.can };
+        match state.longest_idle(&self.tasks, (!room.may_dial).then_some(room.can)) {
+            Some(slot) if room.may_dial && (slot.owner.is_gone() || !room.has_room) => {
+                slot.leaving = true;
+                let id = slot.id;
+                Some(Take::Dial(Opening::new(self, state, owner, declared, Some(id)), Some(id)))
+            }
+            _ if room.may_dial && room.has_room => {
+                Some(Take::Dial(Opening::new(self, state, owner, declared, None), None))
+            }
+            Some(slot) => {
+                slot.belong_to(owner);
+                Some(Take::Leased(slot.lease(self, needs, demand)))
+            }
+            None => None,
+        }
+    }
+
     fn demand(&self, needs: &Needs) -> Demand {
         match &needs.expects {
             Expects::Nothing => Demand::Shared,
             Expects::Requests(_) if self.asks.load(Ordering::Acquire) => Demand::Exclusive,
-            Expects::Requests(name) if self.quiet.has(name) => Demand::Shared,
+            Expects::Requests(name) if self.quiet.has(needs.owner.abilities(), name) => Demand::Shared,
             Expects::Requests(_) => Demand::Trial,
         }
     }
@@ -432,121 +451,12 @@ impl State {
         Error::unsent(ErrorKind::Closed, format!("`{name}` is restarting and cannot be reached; retry later{why}"))
     }
 
-    /// The idle slot to reassign: of an ended session, or else the least recently used, if possible one without tasks.
-    fn longest_idle(&mut self, tasks: &Tasks) -> Option<&mut Slot> {
-        let idle = self.slots.iter_mut().filter(|slot| slot.running == 0 && !slot.leaving);
-        idle.min_by_key(|slot| (!slot.owner.is_gone(), tasks.run_on(&slot.upstream), slot.used))
-    }
-}
-
-impl Slot {
-    /// Whether its owner may run another call on it.
-    fn is_open(&self, demand: Demand) -> bool {
-        let asking = &self.upstream.asking;
-        let fits = match demand {
-            Demand::Shared => self.owner.session().is_some() || !asking.is_holding(),
-            Demand::Trial => !self.tries && !asking.is_holding() && !asking.is_muted(),
-            Demand::Exclusive => self.running == 0 && !asking.is_muted(),
-        };
-        fits && !self.leaving && !self.exclusive
-    }
-
-    /// Whether another trial of this owner runs on it.
-    fn tries_for(&self, owner: &Owner) -> bool {
-        self.tries && self.owner.is(owner) && !self.leaving
-    }
-
-    fn belong_to(&mut self, owner: &Owner) {
-        if let Some(session) = owner.session() {
-            self.upstream.asking.belong_to(Some(session.clone()));
-            if session.has_roots() {
-                // The server may have requested roots before there was a client with roots.
-                self.upstream.client.forward_notification(RootsListChanged::METHOD, &Params::default());
-            }
-        } else {
-            self.upstream.asking.belong_to(None);
-        }
-        self.owner = owner.clone();
-    }
-
-    fn lease(&mut self, pool: &Arc<Pool>, needs: &Needs, demand: Demand) -> Lease {
-        self.running += 1;
-        self.exclusive |= demand == Demand::Exclusive;
-        self.tries |= demand == Demand::Trial;
-        let trial = match &needs.expects {
-            Expects::Requests(name) if demand == Demand::Trial => Some(name.clone()),
-            _ => None,
-        };
-        Lease { pool: pool.clone(), slot: self.id, trial, upstream: self.upstream.clone() }
-    }
-}
-
-/// A connection in use by a call, until it is dropped.
-pub(crate) struct Lease {
-    pool: Arc<Pool>,
-    slot: u64,
-    /// The name of a call that is a [trial](Demand::Trial).
-    trial: Option<Arc<str>>,
-    pub(crate) upstream: Arc<Upstream>,
-}
-
-impl Lease {
-    /// Notes that the call has ended without a request of the server.
-    pub(crate) fn was_quiet(&self) {
-        self.trial.iter().for_each(|name| self.pool.quiet.add(name));
-    }
-
-    /// Starts no other call on the connection: the server has sent a request. Trials do not wait for it any longer.
-    pub(crate) fn claim(&self) {
-        self.pool.hold(self.slot);
-        if self.trial.is_some() {
-            self.pool.freed.notify_waiters();
-        }
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let mut state = self.pool.lock();
-        if let Some(slot) = state.slots.iter_mut().find(|slot| slot.id == self.slot) {
-            slot.running -= 1;
-            slot.exclusive &= slot.running > 0;
-            slot.tries &= self.trial.is_none();
-            slot.used = Instant::now();
-        }
-        drop(state);
-        if self.upstream.asking.is_muted() {
-            self.pool.close_muted();
-        }
-        self.pool.freed.notify_waiters();
-    }
-}
-
-/// A connection that is being opened.
-struct Opening {
-    pool: Weak<Pool>,
-    id: u64,
-    replaced: Option<u64>,
-}
-
-impl Opening {
-    fn new(pool: &Arc<Pool>, state: &mut State, owner: &Owner, replaced: Option<u64>) -> Self {
-        state.last += 1;
-        state.opening.push((state.last, owner.clone()));
-        Self { pool: Arc::downgrade(pool), id: state.last, replaced }
-    }
-}
-
-impl Drop for Opening {
-    fn drop(&mut self) {
-        let Some(pool) = self.pool.upgrade() else { return };
-        let mut state = pool.lock();
-        state.opening.retain(|(id, _)| *id != self.id);
-        if let Some(slot) = state.slots.iter_mut().find(|slot| Some(slot.id) == self.replaced) {
-            slot.leaving = false;
-        }
-        drop(state);
-        pool.freed.notify_waiters();
+    /// The idle slot to reassign: of an ended session, or else the least recently used, if possible one without tasks. If it
+    /// cannot be replaced by a new connection, first of all one that declares these capabilities.
+    fn longest_idle(&mut self, tasks: &Tasks, can: Option<Abilities>) -> Option<&mut Slot> {
+        let lacks = |slot: &Slot| can.is_some_and(|can| !slot.upstream.abilities.has(can));
+        let idle = self.slots.iter_mut().filter(|slot| slot.is_idle());
+        idle.min_by_key(|slot| (lacks(slot), !slot.owner.is_gone(), tasks.run_on(&slot.upstream), slot.used))
     }
 }
 

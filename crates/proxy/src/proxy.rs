@@ -16,7 +16,8 @@ use crate::{Hooks, builder::ProxyBuilder, call, describe::About, pool::Pool};
 /// # Connections
 /// A stateless server gets one connection. At a server with sessions each downstream session gets a connection of its
 /// own, up to [a limit](ProxyBuilder::connections), so that per-session state of the server is never shared. Stateless
-/// callers share connections with callers of the same principal; once the server has sent its first elicitation or
+/// callers share connections with callers of the same principal, over a network only with those of the same capabilities, which
+/// are declared to the server; once the server has sent its first elicitation or
 /// sampling request, each call that may receive one has a connection for itself while it runs. Until then, two calls of
 /// tools that have not been called yet do not share one. Calls beyond the limit wait, up to
 /// [a timeout](ProxyBuilder::wait_timeout). A target that can be connected to only once is shared by all callers, in turns. Resources are subscribed to on
@@ -52,10 +53,11 @@ use crate::{Hooks, builder::ProxyBuilder, call, describe::About, pool::Pool};
 /// * progress after the first response reaches only the status message.
 ///
 /// A task belongs to the principal that has begun it: to others it is unknown, as long as this proxy remembers it.
-/// Subscriptions to tasks are forwarded; sessions are notified of the tasks that they have begun. `tasks/list` is not
-/// served, because to the server all callers of the proxy are one. Requests about a task can reach any replica of the
-/// proxy, except for results that are held, and answers to input requests of a server with sessions: a load balancer that
-/// routes by `Mcp-Name` sends all of a task to one.
+/// Subscriptions to tasks are forwarded; sessions are notified of the tasks that they have begun. `tasks/list` has the
+/// tasks that its caller has begun through this proxy and that the proxy remembers, whether the server has lists or not;
+/// without a principal, those of its session. Requests about a task can reach any replica of the
+/// proxy, except for lists, results that are held, and answers to input requests of a server with sessions: a load balancer
+/// that routes by `Mcp-Name` sends all of a task to one.
 ///
 /// ```
 /// # async fn example(remote: impl couplet_core::Connect + 'static) -> Result<(), couplet_core::Error> {

@@ -10,26 +10,30 @@ use std::{
 
 use couplet_core::{Call, Operation, sync::lock};
 
+use crate::abilities::Abilities;
+
 #[derive(Default)]
-pub(crate) struct Quiet(Mutex<BTreeSet<Arc<str>>>);
+pub(crate) struct Quiet(Mutex<BTreeSet<(Abilities, Arc<str>)>>);
 
 impl Quiet {
     /// The maximum number of names: callers choose them. Then all are learned again.
     const MOST: usize = 1024;
 
-    pub(crate) fn has(&self, name: &str) -> bool {
-        lock(&self.0).contains(name)
+    /// Whether calls on connections that declare these capabilities were quiet.
+    pub(crate) fn has(&self, abilities: Abilities, name: &Arc<str>) -> bool {
+        lock(&self.0).contains(&(abilities, name.clone()))
     }
 
-    pub(crate) fn add(&self, name: &Arc<str>) {
+    pub(crate) fn add(&self, abilities: Abilities, name: &Arc<str>) {
         let mut names = lock(&self.0);
-        if names.contains(name) {
+        let name = (abilities, name.clone());
+        if names.contains(&name) {
             return;
         }
         if names.len() >= Self::MOST {
             names.clear();
         }
-        names.insert(name.clone());
+        names.insert(name);
     }
 }
 
@@ -49,11 +53,12 @@ mod tests {
         let quiet = Quiet::default();
         let names: Vec<Arc<str>> = (0..=Quiet::MOST).map(|at| format!("tools/call {at}").into()).collect();
         for (at, name) in names.iter().enumerate() {
-            quiet.add(name);
-            quiet.add(name);
-            assert!(quiet.has(name), "{at}");
+            quiet.add(Abilities::ALL, name);
+            quiet.add(Abilities::ALL, name);
+            assert!(quiet.has(Abilities::ALL, name), "{at}");
         }
-        assert!(!quiet.has("tools/call 0"), "the names were learned again");
+        assert!(!quiet.has(Abilities::NONE, names.last().unwrap()), "the server could not send requests");
+        assert!(!quiet.has(Abilities::ALL, &names[0]), "the names were learned again");
         assert_eq!(lock(&quiet.0).len(), 1);
     }
 }

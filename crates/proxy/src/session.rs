@@ -8,7 +8,12 @@ use couplet_types::{
 };
 use tokio::time::timeout;
 
-use crate::{Hooks, extensions::Raw, quiet};
+use crate::{
+    Hooks,
+    abilities::{Abilities, AbilitySets},
+    extensions::Raw,
+    quiet,
+};
 
 /// The timeout of a request to the client of a session outside of its calls.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -20,8 +25,8 @@ pub(crate) enum Owner {
     Free,
     /// One downstream session.
     Session(Session),
-    /// Stateless calls of one principal.
-    Principal(Option<Arc<str>>),
+    /// Stateless calls of one principal, with capabilities that a session declares for them.
+    Principal(Option<Arc<str>>, Abilities),
 }
 
 /// The callers that share a connection to a server with sessions. A stateless server cannot tell callers apart by their
@@ -30,12 +35,14 @@ pub(crate) enum Owner {
 /// However it is set, a request of the server reaches only the caller whose call it belongs to. On a shared connection it
 /// waits until its call runs alone. A tool that has not been called yet may be the first to send one, so calls of two such
 /// tools do not share a connection. From the first request on, each call that may receive one has a connection for itself
-/// while it runs. A request is refused only if several calls wait for theirs although none of their tools has sent any
-/// before, or after a call on the same connection was cancelled.
+/// while it runs. A request is refused only if other calls do not end within a minute, or within two seconds if each of
+/// several calls may be the first to receive one and all may wait for an answer, or after a call on the same connection was
+/// cancelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// Each downstream session has a connection of its own; stateless callers share one with their principal. The state
-    /// that a server has per session is never shared.
+    /// Each downstream session has a connection of its own; stateless callers share one with those of their principal that
+    /// have the same capabilities, or with all of them if each connection is a process. The state that a server has per
+    /// session is never shared.
     #[default]
     Session,
     /// All sessions of a principal share a connection.
@@ -45,17 +52,17 @@ pub enum Isolation {
 }
 
 impl Owner {
-    pub(crate) fn of(call: &Call, hooks: Option<&Arc<dyn Hooks>>, isolation: Isolation) -> Self {
+    pub(crate) fn of(call: &Call, hooks: Option<&Arc<dyn Hooks>>, isolation: Isolation, sets: &AbilitySets) -> Self {
         let principal = call.caller.as_ref().map(|caller| caller.principal().clone());
         match isolation {
             Isolation::Session => {}
-            Isolation::Principal => return Self::Principal(principal),
-            Isolation::Shared => return Self::Principal(None),
+            Isolation::Principal => return Self::Principal(principal, Abilities::ALL),
+            Isolation::Shared => return Self::Principal(None, Abilities::ALL),
         }
         // A transport may serve session-based revisions without sessions.
         let is_stateless = call.context.as_ref().is_some_and(|context| context.session_id().is_none());
         if !call.revision.has_sessions() || is_stateless {
-            return Self::Principal(principal);
+            return Self::Principal(principal, sets.of(&call.peer.capabilities));
         }
         let (outbox, inputs) = (call.outbox.lasting(), call.inputs.lasting());
         let (peer, hooks) = (call.peer.clone(), hooks.cloned());
@@ -65,8 +72,24 @@ impl Owner {
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Session(a), Self::Session(b)) => a.outbox.leads_to_same(&b.outbox) && a.principal == b.principal,
-            (Self::Principal(a), Self::Principal(b)) => a == b,
+            (Self::Principal(a, can), Self::Principal(b, other)) => a == b && can == other,
             _ => false,
+        }
+    }
+
+    /// Whether it is the same, but for its capabilities.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Principal(a, _), Self::Principal(b, _)) => a == b,
+            _ => self.is(other),
+        }
+    }
+
+    /// The capabilities that its connection declares. A session may have taken over a connection, so it declares all.
+    pub(crate) fn abilities(&self) -> Abilities {
+        match self {
+            Self::Principal(_, abilities) => *abilities,
+            Self::Free | Self::Session(_) => Abilities::ALL,
         }
     }
 

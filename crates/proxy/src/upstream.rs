@@ -10,12 +10,14 @@ use couplet_core::{Connect, Error, Peer, sync::lock};
 use couplet_types::{ClientCapabilities, LoggingLevel, Map, RawJson, ServerCapabilities, TASKS_EXTENSION};
 use tokio::sync::{Mutex, Notify};
 
-use crate::{asking::Asking, extensions::common, tasks::Tasks};
+use crate::{abilities::Abilities, asking::Asking, extensions::common, tasks::Tasks};
 
 /// A connection to the server. It is closed when its last handle is dropped.
 pub(crate) struct Upstream {
     pub(crate) client: Client,
     pub(crate) asking: Arc<Asking>,
+    /// The capabilities that were declared, if the server has sessions.
+    pub(crate) abilities: Abilities,
     lent: Lent,
     /// Notified once the connection is retired and gets no further calls.
     pub(crate) retired: Notify,
@@ -108,13 +110,13 @@ impl Dialer {
         Self { client, target: Mutex::new(target), asks, tasks, timeout }
     }
 
-    pub(crate) async fn dial(&self) -> Result<Arc<Upstream>, Error> {
+    pub(crate) async fn dial(&self, abilities: Abilities) -> Result<Arc<Upstream>, Error> {
         let asking = Arc::new(Asking::new(self.asks.clone(), self.tasks.clone(), self.timeout));
         let (questions, lines) = (asking.clone(), asking.clone());
         let client = self
             .client
             .clone()
-            .on_input_request(Asking::capabilities(), move |question| {
+            .on_input_request(abilities.capabilities(), move |question| {
                 let asking = questions.clone();
                 async move { asking.pass_on(question).await }
             })
@@ -123,7 +125,7 @@ impl Dialer {
             .log_level(LoggingLevel::Debug);
         let mut target = self.target.lock().await;
         let client = client.connect(&mut *target).await?;
-        Ok(Arc::new(Upstream { client, asking, lent: Lent::default(), retired: Notify::new() }))
+        Ok(Arc::new(Upstream { client, asking, abilities, lent: Lent::default(), retired: Notify::new() }))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     connection::{Link, Repeat, Servers},
     error::failed,
     names::Names,
-    script::{Input, Lua, is_unknown},
+    script::{Input, Lua, is_full, is_unknown},
     seal::{Keys, Place},
 };
 
@@ -148,7 +148,8 @@ impl Redis {
         answers.into_iter().map(|(_, answer)| self.parse(answer)).collect()
     }
 
-    /// By its hash; a server that does not know the script, because it was restarted, gets its text.
+    /// By its hash; a server that does not know the script, because it was restarted, gets its text. A full server gets it
+    /// with a flag, if it needs no room.
     async fn evaluate(&self, script: &Lua, inputs: &[&Input<'_>], repeat: Repeat) -> Result<Vec<Value>, Error> {
         let Some((first, others)) = inputs.split_first() else { return Ok(Vec::new()) };
         let calls = |first: Cmd| {
@@ -160,9 +161,21 @@ impl Redis {
             calls
         };
         let (link, key) = (&self.0.link, Some(first.first_key()));
-        match link.send(&calls(script.call(first)), key, repeat).await {
+        let answer = match link.send(&calls(script.call(first)), key, repeat).await {
             // It was not executed. The server that does is known only when it does, in a cluster, so the text goes along.
             Err(error) if is_unknown(&error) => link.send(&calls(script.call_with_text(first)), key, repeat).await,
+            answer => answer,
+        };
+        match answer {
+            Err(error) if is_full(&error) => {
+                let flagged: Option<Vec<Cmd>> = inputs.iter().map(|input| script.call_without_room(input)).collect();
+                let Some(flagged) = flagged else { return Err(error) };
+                let mut calls = Pipeline::with_capacity(flagged.len());
+                flagged.into_iter().for_each(|call| {
+                    calls.add_command(call);
+                });
+                link.send(&calls, key, repeat).await.map_err(|_| error)
+            }
             answer => answer,
         }
     }

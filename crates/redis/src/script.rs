@@ -10,6 +10,8 @@ use redis::{Cmd, ErrorKind as Kind, RedisError, Script as Hashed, ServerErrorKin
 pub(crate) struct Lua {
     text: &'static str,
     hash: OnceLock<String>,
+    /// Whether it changes what is there and adds next to nothing, such as a lease: a full server runs it, too.
+    needs_no_room: bool,
 }
 
 /// What a script runs with: its keys, which must have one hash tag, and its arguments.
@@ -21,7 +23,12 @@ pub(crate) struct Input<'a> {
 
 impl Lua {
     pub(crate) const fn new(text: &'static str) -> Self {
-        Self { text, hash: OnceLock::new() }
+        Self { text, hash: OnceLock::new(), needs_no_room: false }
+    }
+
+    /// A script for leases, which a full server runs, too.
+    pub(crate) const fn lease(text: &'static str) -> Self {
+        Self { text, hash: OnceLock::new(), needs_no_room: true }
     }
 
     /// Runs the script by its hash.
@@ -33,6 +40,11 @@ impl Lua {
     /// Runs the script by its text: from then on the server knows its hash.
     pub(crate) fn call_with_text(&self, input: &Input<'_>) -> Cmd {
         input.command("EVAL", self.text)
+    }
+
+    /// Runs the script on a full server; `None` if it needs room. Servers before Redis 7 do not know the flag, and refuse it.
+    pub(crate) fn call_without_room(&self, input: &Input<'_>) -> Option<Cmd> {
+        self.needs_no_room.then(|| input.command("EVAL", &format!("#!lua flags=allow-oom\n{}", self.text)))
     }
 }
 
@@ -69,8 +81,16 @@ impl<'a> Input<'a> {
 
 /// Whether the server does not know a script, and so has not run it.
 pub(crate) fn is_unknown(error: &Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<RedisError>());
-    source.is_some_and(|error| error.kind() == Kind::Server(Server::NoScript))
+    source(error).is_some_and(|error| error.kind() == Kind::Server(Server::NoScript))
+}
+
+/// Whether the server has no room for what a script writes.
+pub(crate) fn is_full(error: &Error) -> bool {
+    source(error).is_some_and(|error| error.code() == Some("OOM"))
+}
+
+fn source(error: &Error) -> Option<&RedisError> {
+    std::error::Error::source(error)?.downcast_ref()
 }
 
 /// A duration in milliseconds, at most some centuries: more is not exact in Lua.

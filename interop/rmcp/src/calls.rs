@@ -34,8 +34,17 @@ impl Calls {
             return Ok(id.to_owned());
         }
         let wrong = format!("the question for another client: {message}");
-        *self.wrong.lock().unwrap_or_else(PoisonError::into_inner) = Some(wrong.clone());
+        self.note_wrong(wrong.clone());
         Err(wrong)
+    }
+
+    /// Whether a text has an id of this client.
+    pub(crate) fn is_own(&self, text: &str) -> bool {
+        text.contains(&self.name)
+    }
+
+    pub(crate) fn note_wrong(&self, wrong: String) {
+        *self.wrong.lock().unwrap_or_else(PoisonError::into_inner) = Some(wrong);
     }
 
     /// # Errors

@@ -16,6 +16,7 @@ use std::{
     env,
     fmt::{self, Debug},
     process,
+    sync::Arc,
 };
 
 use rmcp::{
@@ -27,6 +28,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio::process::Command;
 
+use calls::Calls;
 use handler::Handler;
 use script::Script;
 use steps::Step;
@@ -37,7 +39,8 @@ type Client = RunningService<RoleClient, Handler>;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let handler = Handler::new(&format!("rmcp{}", process::id()), Script::wanted()?);
+    let script = Script::wanted()?.map(Arc::new);
+    let handler = Handler::new(Arc::new(Calls::new(&format!("rmcp{}", process::id()))), script.clone());
     let client = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [revision, "http", url] => connect(&handler, revision, url).await?,
         [revision, "stdio", program, rest @ ..] => {
@@ -47,21 +50,21 @@ async fn main() -> Outcome {
             handler.clone().serve_with_lifecycle(transport, lifecycle(revision)?).await?
         }
         [revision, mode @ ("rolled" | "killed"), url, name, seconds] => {
-            return rolling::run(*mode == "killed", (revision, url), name, seconds.parse()?).await;
+            let calls = Arc::new(Calls::new(name));
+            return rolling::run(*mode == "killed", (revision, url), (calls, script), seconds.parse()?).await;
         }
         _ => return Err("usage: rmcp-client <revision> http <url> | <revision> stdio <program> [argument..]".into()),
     };
+    check_server(&client, &handler)?;
     if let Some(script) = handler.script.clone() {
-        println!("revision {}", client.peer_info().ok_or("the server said nothing about itself")?.protocol_version);
         script.play(&client, &handler).await?;
         client.cancel().await?;
         return Ok(());
     }
-    check_server(&client)?;
-    for step in Step::wanted()? {
-        step.run(&client, &handler, false).await.map_err(|error| format!("{}: {error}", step.name()))?;
+    for name in steps::wanted() {
+        Step::named(&name)?.run(&client, &handler, false).await.map_err(|error| format!("{name}: {error}"))?;
         handler.calls.check()?;
-        println!("ok {}", step.name());
+        println!("ok {name}");
     }
     client.cancel().await?;
     Ok(())
@@ -72,9 +75,12 @@ async fn connect(handler: &Handler, revision: &str, url: &str) -> Outcome<Client
     Ok(handler.clone().serve_with_lifecycle(transport, lifecycle(revision)?).await?)
 }
 
-fn check_server(client: &Client) -> Outcome {
+fn check_server(client: &Client, handler: &Handler) -> Outcome {
     let server = client.peer_info().ok_or("the server said nothing about itself")?;
     println!("revision {}", server.protocol_version);
+    if handler.script.is_some() {
+        return Ok(());
+    }
     expect("the server's name", server.server_info.as_ref().map(|info| info.name.as_str()), Some("interop"))
 }
 

@@ -1,16 +1,15 @@
 //! The steps whose calls have ids.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
 
 use rmcp::model::*;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use crate::{
-    Client, Handler, Outcome, expect,
-    handler::{self, Heard},
-    text, tool,
-};
+use crate::{Client, Handler, Outcome, expect, handler::Heard, text, tool};
 
 /// How long a change, or the note of a cancelled call, may take.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -93,15 +92,35 @@ async fn until(client: &Client, id: &str, state: &str, limit: Duration) -> Outco
 pub(crate) async fn subscribe(client: &Client, handler: &Handler, repeated: bool) -> Outcome {
     // A stream that is opened anew at this moment may miss a change.
     let times = if repeated { 5 } else { 1 };
-    let limit = LIMIT / times;
+    let touched = AtomicU32::new(0);
+    let uri = changed(client, handler, GREETING, || async {
+        if touched.fetch_add(1, Ordering::SeqCst) == times {
+            return Ok(None);
+        }
+        client.call_tool(tool("touch", json!({}))).await?;
+        Ok(Some(LIMIT / times))
+    })
+    .await?;
+    expect("the change", uri.ok_or("the change was not notified")?.as_str(), GREETING)
+}
+
+/// Subscribes to a resource, and causes changes until one is heard. `cause` returns how long the change may take; if it returns
+/// nothing, or the subscription ends, there is no change.
+pub(crate) async fn changed<F: Future<Output = Outcome<Option<Duration>>>>(
+    client: &Client,
+    handler: &Handler,
+    uri: &str,
+    cause: impl Fn() -> F,
+) -> Outcome<Option<String>> {
     if client.peer_info().is_some_and(|server| server.protocol_version == ProtocolVersion::V_2026_07_28) {
-        return listen(client, times, limit).await;
+        return listen(client, uri, cause).await;
     }
     while handler.updated().is_some() {}
     #[expect(deprecated, reason = "this is how sessions subscribe")]
-    client.subscribe(SubscribeRequestParams::new(GREETING)).await?;
-    for _ in 0..times {
-        client.call_tool(tool("touch", json!({}))).await?;
+    client.subscribe(SubscribeRequestParams::new(uri)).await?;
+    let mut changed = None;
+    while changed.is_none() {
+        let Some(limit) = cause().await? else { break };
         let heard = async {
             loop {
                 if let Some(uri) = handler.updated() {
@@ -110,37 +129,41 @@ pub(crate) async fn subscribe(client: &Client, handler: &Handler, repeated: bool
                 sleep(PAUSE).await;
             }
         };
-        if let Ok(uri) = timeout(limit, heard).await {
-            expect("the change", uri.as_str(), GREETING)?;
-            #[expect(deprecated, reason = "this is how sessions subscribe")]
-            client.unsubscribe(UnsubscribeRequestParams::new(GREETING)).await?;
-            return Ok(());
-        }
+        changed = timeout(limit, heard).await.ok();
     }
-    Err("the change was not notified".into())
+    #[expect(deprecated, reason = "this is how sessions subscribe")]
+    client.unsubscribe(UnsubscribeRequestParams::new(uri)).await?;
+    Ok(changed)
 }
 
 /// The same without a session.
-async fn listen(client: &Client, times: u32, limit: Duration) -> Outcome {
-    let filter = SubscriptionFilter::builder().resource_subscriptions([GREETING.to_owned()]).build();
+async fn listen<F: Future<Output = Outcome<Option<Duration>>>>(
+    client: &Client,
+    uri: &str,
+    cause: impl Fn() -> F,
+) -> Outcome<Option<String>> {
+    let filter = SubscriptionFilter::builder().resource_subscriptions([uri.to_owned()]).build();
     let mut changes = client.listen(filter).await?;
-    for _ in 0..times {
-        client.call_tool(tool("touch", json!({}))).await?;
+    while let Some(limit) = cause().await? {
         if let Ok(change) = timeout(limit, changes.next()).await {
-            let Some(ServerNotification::ResourceUpdatedNotification(change)) = change? else {
-                return Err("the subscription has ended".into());
-            };
-            expect("the change", change.params.uri.as_str(), GREETING)?;
-            return Ok(changes.cancel().await?);
+            let Some(ServerNotification::ResourceUpdatedNotification(change)) = change? else { return Ok(None) };
+            changes.cancel().await?;
+            return Ok(Some(change.params.uri));
         }
     }
-    Err("the change was not notified".into())
+    changes.cancel().await?;
+    Ok(None)
 }
 
 pub(crate) async fn task(client: &Client, handler: &Handler) -> Outcome {
     let id = handler.calls.new_id();
-    let CallToolResponse::Task(created) = client.call_tool_once(tool("job", json!({ "id": id }))).await? else {
-        return Err("`job` is not a task".into());
+    answered(task_text(client, handler, tool("job", json!({ "id": id }))).await?, "done", &id)
+}
+
+/// The text of a tool's result that runs as a task, with input.
+pub(crate) async fn task_text(client: &Client, handler: &Handler, call: CallToolRequestParams) -> Outcome<String> {
+    let CallToolResponse::Task(created) = client.call_tool_once(call).await? else {
+        return Err("the tool does not run as a task".into());
     };
     let task = created.task.task_id;
     let mut input = false;
@@ -148,14 +171,14 @@ pub(crate) async fn task(client: &Client, handler: &Handler) -> Outcome {
         match client.get_task(GetTaskParams::new(&task)).await?.task.payload {
             TaskPayload::Completed { result } => {
                 expect("whether the task needed input", input, true)?;
-                return answered(text(&serde_json::from_value(result.into())?)?, "done", &id);
+                return text(&serde_json::from_value(result.into())?);
             }
             TaskPayload::InputRequired { input_requests } => {
                 input = true;
                 let mut responses = InputResponses::new();
                 for (key, request) in input_requests {
                     let InputRequest::Elicitation(ask) = request else { return Err("not a form".into()) };
-                    responses.insert(key, serde_json::to_value(handler::answer(&handler.calls, &ask.params)?)?);
+                    responses.insert(key, serde_json::to_value(handler.answer(&ask.params)?)?);
                 }
                 let update = UpdateTaskRequest::new(UpdateTaskParams::new(&task, responses));
                 // Any result is an acknowledgement.

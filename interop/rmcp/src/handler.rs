@@ -30,12 +30,19 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    pub(crate) fn new(name: &str, script: Option<Script>) -> Self {
-        Self { script: script.map(Arc::new), ..Self::with(Arc::new(Calls::new(name))) }
+    pub(crate) fn new(calls: Arc<Calls>, script: Option<Arc<Script>>) -> Self {
+        Self { heard: Arc::default(), updated: Arc::default(), calls, script }
     }
 
-    pub(crate) fn with(calls: Arc<Calls>) -> Self {
-        Self { heard: Arc::default(), updated: Arc::default(), calls, script: None }
+    /// Answers a form.
+    ///
+    /// # Errors
+    /// If it is not one that is expected.
+    pub(crate) fn answer(&self, request: &ElicitRequestParams) -> Result<ElicitResult, ErrorData> {
+        let Some(script) = &self.script else { return answer(&self.calls, request) };
+        let request = serde_json::to_value(request).map_err(|e| ErrorData::internal_error(e.to_string(), None))?;
+        let fields = script.answer(self, request["message"].as_str().unwrap_or_default());
+        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(fields))
     }
 
     /// The progress of the call that has just ended, in order. This client hears of notifications in tasks of their own,
@@ -78,10 +85,7 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let Some(script) = &self.script else { return answer(&self.calls, &request) };
-        let request = serde_json::to_value(&request).map_err(|e| ErrorData::internal_error(e.to_string(), None))?;
-        let fields = script.answer(request["message"].as_str().unwrap_or_default());
-        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(fields))
+        self.answer(&request)
     }
 
     async fn create_message(
@@ -94,7 +98,7 @@ impl ClientHandler for Handler {
         let content = content.get(0).unwrap_or(&content);
         let text = content["text"].as_str().unwrap_or_default();
         let id = match &self.script {
-            Some(script) => Ok(script.say(text)),
+            Some(script) => Ok(script.say(self, text)),
             None => self.calls.asked(text),
         };
         let id = id.map_err(|wrong| ErrorData::invalid_params(wrong, None))?;
@@ -115,11 +119,11 @@ impl ClientHandler for Handler {
     }
 }
 
-/// Answers a form.
+/// Answers a form of the suite.
 ///
 /// # Errors
 /// If it is not one of the suite.
-pub(crate) fn answer(calls: &Calls, request: &ElicitRequestParams) -> Result<ElicitResult, ErrorData> {
+fn answer(calls: &Calls, request: &ElicitRequestParams) -> Result<ElicitResult, ErrorData> {
     let request = serde_json::to_value(request).map_err(|e| ErrorData::internal_error(e.to_string(), None))?;
     if let Some(message) = request["message"].as_str().filter(|message| message.starts_with("Confirm ")) {
         let id = calls.asked(message).map_err(|wrong| ErrorData::invalid_params(wrong, None))?;

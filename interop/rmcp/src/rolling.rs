@@ -10,18 +10,20 @@ use std::{
 
 use tokio::time::{sleep, timeout};
 
-use crate::{Client, Handler, Outcome, Step, Wrong, calls::Calls, check_server, connect};
+use crate::{Client, Handler, Outcome, Step, Wrong, calls::Calls, check_server, connect, script::Script, steps};
 
 /// How often a step may fail in a row.
 const ATTEMPTS: usize = 20;
 /// How long a step may take. A replica may take the answer of one call with it, and not every SDK reports a 503.
 const LIMIT: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(300);
+/// How long a client goes on after its time until it has done each step.
+const MORE: Duration = Duration::from_secs(25);
 
 struct Run {
     is_killed: bool,
     calls: Arc<Calls>,
-    steps: Vec<Step>,
+    steps: Vec<String>,
     until: Instant,
     at: usize,
     attempts: usize,
@@ -29,8 +31,13 @@ struct Run {
     timeouts: usize,
 }
 
-pub(crate) async fn run(is_killed: bool, (revision, url): (&str, &str), name: &str, seconds: u64) -> Outcome {
-    let (calls, steps) = (Arc::new(Calls::new(name)), Step::wanted()?);
+pub(crate) async fn run(
+    is_killed: bool,
+    (revision, url): (&str, &str),
+    (calls, script): (Arc<Calls>, Option<Arc<Script>>),
+    seconds: u64,
+) -> Outcome {
+    let steps = steps::wanted();
     let until = Instant::now() + Duration::from_secs(seconds);
     let mut run = Run { is_killed, calls, steps, until, at: 0, attempts: 0, failures: 0, timeouts: 0 };
     let mut clients = 0;
@@ -39,10 +46,10 @@ pub(crate) async fn run(is_killed: bool, (revision, url): (&str, &str), name: &s
         if clients > 1 && !is_killed {
             return Err("the session was lost".into());
         }
-        let handler = Handler::with(run.calls.clone());
+        let handler = Handler::new(run.calls.clone(), script.clone());
         let opened = timeout(LIMIT, connect(&handler, revision, url)).await;
         if let Some(client) = run.noted("connect", opened).await? {
-            check_server(&client)?;
+            check_server(&client, &handler)?;
             run.go_on(&client, &handler).await?;
             if !matches!(timeout(LIMIT, client.cancel()).await, Ok(Ok(_))) {
                 println!("close failed");
@@ -56,15 +63,16 @@ pub(crate) async fn run(is_killed: bool, (revision, url): (&str, &str), name: &s
 
 impl Run {
     fn is_over(&self) -> bool {
-        self.calls.check().is_err() || Instant::now() >= self.until
+        let more = if self.at < self.steps.len() { MORE } else { Duration::ZERO };
+        self.calls.check().is_err() || Instant::now() >= self.until + more
     }
 
     /// Goes on with this client, until it is over or the client is of no use any more.
     async fn go_on(&mut self, client: &Client, handler: &Handler) -> Outcome {
         while !self.is_over() {
-            let step = self.steps[self.at % self.steps.len()];
-            let outcome = timeout(LIMIT, step.run(client, handler, true)).await;
-            if self.noted(step.name(), outcome).await?.is_some() {
+            let name = self.steps[self.at % self.steps.len()].clone();
+            let outcome = timeout(LIMIT, one(&name, client, handler)).await;
+            if self.noted(&name, outcome).await?.is_some() {
                 self.at += 1;
             } else if self.is_killed {
                 return Ok(());
@@ -99,5 +107,12 @@ impl Run {
         }
         sleep(PAUSE).await;
         Ok(None)
+    }
+}
+
+async fn one(name: &str, client: &Client, handler: &Handler) -> Outcome {
+    match &handler.script {
+        Some(script) => script.one(name, client, handler).await,
+        None => Step::named(name)?.run(client, handler, true).await,
     }
 }

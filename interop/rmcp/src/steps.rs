@@ -42,19 +42,18 @@ const ALL: [(&str, Step); 14] = [
     ("confirm", Step::Confirm),
 ];
 
-impl Step {
-    /// The steps that are named in the environment, or all.
-    pub(crate) fn wanted() -> Outcome<Vec<Self>> {
-        let Ok(names) = env::var("INTEROP_STEPS") else { return Ok(ALL.map(|(_, step)| step).to_vec()) };
-        let find = |name: &str| ALL.iter().find(|(known, _)| *known == name).map(|(_, step)| *step);
-        names
-            .split_whitespace()
-            .map(|name| find(name).ok_or_else(|| format!("there is no step `{name}`").into()))
-            .collect()
+/// The names of the steps in the environment, or of all.
+pub(crate) fn wanted() -> Vec<String> {
+    match env::var("INTEROP_STEPS") {
+        Ok(names) => names.split_whitespace().map(str::to_owned).collect(),
+        Err(_) => ALL.map(|(name, _)| name.to_owned()).to_vec(),
     }
+}
 
-    pub(crate) fn name(self) -> &'static str {
-        ALL.iter().find(|(_, step)| *step as u8 == self as u8).map_or("", |(name, _)| name)
+impl Step {
+    pub(crate) fn named(name: &str) -> Outcome<Self> {
+        let known = ALL.iter().find(|(known, _)| *known == name);
+        known.map(|(_, step)| *step).ok_or_else(|| format!("there is no step `{name}`").into())
     }
 
     /// Does the step, `repeated` while replicas come and go.

@@ -7,6 +7,8 @@ use crate::{Failure, interop::rolling::Disturbance};
 
 /// The time between two disturbances, so that a load balancer knows of the last one.
 const PAUSE: Duration = Duration::from_secs(2);
+/// The time between two looks at clients that nothing happens to.
+const QUIET: Duration = Duration::from_millis(100);
 /// How long a killed replica is gone.
 const GONE: Duration = Duration::from_millis(500);
 
@@ -24,6 +26,10 @@ impl Turns {
 
     /// Waits, and disturbs the next replica until it serves again. Returns whether it was killed.
     pub(super) fn next(&mut self, replicas: &mut [Process]) -> Result<bool, Failure> {
+        if self.disturbance == Disturbance::None {
+            sleep(QUIET);
+            return Ok(false);
+        }
         sleep(PAUSE);
         let at = self.taken % replicas.len();
         let is_killed = self.disturbance == Disturbance::Killed && self.taken.is_multiple_of(2);

@@ -1,18 +1,21 @@
 //! `cargo xtask cluster`: three replicas of one server behind haproxy, round robin without stickiness, on a real Redis.
 //!
 //! * `scenarios`: everything that clients do, in both eras, with all replicas up.
-//! * `everything`: the same with replicas of `couplet-everything`, also while they are rolled.
+//! * `everything`: the same with replicas of `couplet-everything`, also while they are rolled and killed.
 //! * `peers`: the clients of other SDKs.
 //! * `peers-rolling`: the same while replicas are rolled, and while they are killed as well.
+//! * `peers-everything`: the clients of other SDKs with replicas of `couplet-everything`, first with all of them up, then while
+//!   they are rolled, and while they are killed as well.
 //! * `chaos`: payments while one replica after the other is killed or rolled; each is executed at most once, and with an
 //!   idempotency key exactly once. Streams are resumed after a replica was killed.
-//! * `outage`: Redis away, and back without its data.
+//! * `outage`: Redis away, and back without its data; Redis full; Redis without an answer for some seconds.
 //!
 //! `cargo xtask cluster bench` measures, and is not among them; with `--write` its rows replace those in
 //! `bench/README.md`.
 
 mod bench;
 mod disturb;
+mod outage;
 mod parts;
 mod rig;
 
@@ -20,7 +23,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rig::Rig;
@@ -43,11 +46,12 @@ const DEADLINE: Duration = Duration::from_secs(150);
 /// A name, and what is done.
 type Part = (&'static str, fn(&Cluster) -> Result<Tally, Failure>);
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("scenarios", Cluster::scenarios),
     ("everything", Cluster::everything),
     ("peers", Cluster::peers),
     ("peers-rolling", Cluster::peers_rolling),
+    ("peers-everything", Cluster::peers_everything),
     ("chaos", Cluster::chaos),
     ("outage", Cluster::outage),
 ];
@@ -83,7 +87,9 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
     let mut all = Tally::default();
     for (name, part) in PARTS.iter().filter(|(name, _)| names.is_empty() || names.iter().any(|n| n == name)) {
         println!("-- {name}");
+        let started = Instant::now();
         all.add(part(&cluster)?);
+        println!("        {} seconds", started.elapsed().as_secs());
     }
     let counts = format!("{} passed, {} failed", all.passed, all.failed);
     if all.failed > 0 {

@@ -14,7 +14,7 @@ use super::{
     sbom,
 };
 use crate::{
-    Failure,
+    Failure, optimized,
     workspace::{self, capture, command, root, show},
 };
 
@@ -90,8 +90,7 @@ impl Product {
 /// Builds the program, and returns its path.
 fn build(profile: &str, platform: &Platform) -> Result<PathBuf, Failure> {
     println!("building couplet ({profile})");
-    let mut cargo = command("cargo");
-    cargo.args(["build", "--locked", "--profile", profile, "--package", "couplet-cli", "--bin", "couplet"]);
+    let mut cargo = optimized::cargo(profile)?;
     if profile == "dist" {
         cargo.env("CARGO_ENCODED_RUSTFLAGS", without_paths());
     }

@@ -1,5 +1,5 @@
 //! Clients of other SDKs with servers that people use: one gateway before all servers, and each client with each of them.
-//! The steps are in `interop/servers/script.json`.
+//! The steps are in `interop/servers/script.json`; those of `replicas` are for replicas of `couplet-everything` (`replicas.rs`).
 
 use std::{collections::BTreeMap, fs, ops::Add, path::Path, thread};
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The variable that names the file with the steps.
-const SCRIPT: &str = "INTEROP_SCRIPT";
+pub(super) const SCRIPT: &str = "INTEROP_SCRIPT";
 
 /// The clients that run at the same time. The gateway starts a process of each server for each client with a session.
 const AT_ONCE: usize = 2;
@@ -138,11 +138,15 @@ impl Row {
 
 /// Writes the steps for the servers that are there, with what this machine has for the words in them.
 fn write_script(path: &Path, ids: &[&str], servers: &Servers) -> Result<Steps, Failure> {
-    let source = root().join("interop/servers/script.json");
-    let text = fs::read_to_string(&source).map_err(|e| format!("{}: {e}", source.display()))?;
-    let (script, steps) = script(&servers.fill(&text), ids)?;
+    let (script, steps) = script(&servers.fill(&source()?), ids)?;
     fs::write(path, script).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(steps)
+}
+
+/// The text of the script.
+pub(super) fn source() -> Result<String, Failure> {
+    let path = root().join("interop/servers/script.json");
+    fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// The script without the servers that are not there, and its steps by server.
@@ -183,11 +187,12 @@ mod tests {
 
     #[test]
     fn each_server_behind_the_gateway_has_steps() {
-        let text = fs::read_to_string(root().join("interop/servers/script.json")).unwrap();
+        let text = source().unwrap();
         let ids = BEHIND.map(|(id, _)| id);
         let (_, steps) = script(&text, &ids).unwrap();
         assert_eq!(steps.len(), ids.len());
-        assert_eq!(steps.values().flatten().count(), text.lines().filter(|line| line.contains("\"step\"")).count());
+        let all = text.lines().filter(|line| line.contains("\"step\"") && !line.contains("\"replicas "));
+        assert_eq!(steps.values().flatten().count(), all.count());
         let (some, steps) = script(&text, &["time"]).unwrap();
         assert_eq!(steps.keys().collect::<Vec<_>>(), ["time"]);
         assert!(!some.contains("everything"));

@@ -10,6 +10,7 @@ mod foreign;
 mod gateway;
 pub(crate) mod peer;
 mod relay;
+pub(crate) mod replicas;
 mod report;
 pub(crate) mod rolling;
 pub(crate) mod servers;

@@ -167,8 +167,8 @@ fn note_reply(seen: &Mutex<Seen>, line: &str, deletion: &Mutex<Deletion>) -> boo
     } else if let Some(session) = header(line, "mcp-session-id") {
         lock(seen).opened.insert(session);
     }
-    let id = line.split_once("\"cut ").and_then(|(_, rest)| Some(rest.split_once(" here\"")?.0));
-    id.is_some_and(|id| lock(seen).cut.insert(id.to_owned()))
+    let id = line.split_once("cut ").and_then(|(_, rest)| Some(rest.split_once(" here\"")?.0));
+    id.is_some_and(|id| !id.contains(' ') && lock(seen).cut.insert(id.to_owned()))
 }
 
 fn header(line: &str, wanted: &str) -> Option<String> {

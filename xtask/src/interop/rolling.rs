@@ -1,12 +1,13 @@
 //! The clients of other SDKs while replicas of the server come and go.
 //!
-//! Every client repeats the steps of the suite and two more. The server writes the ids of calls into a file when it executes
-//! them. The client says `answered <id>` for each call that it has the answer of, and in the end a line with four numbers:
+//! Every client repeats its steps. With `interop-replica` these are those of the suite and two more: the server writes the ids
+//! of calls into a file when it executes them, and the client says `answered <id>` for each call that it has the answer of.
+//! With `couplet-everything` they are those of a script (`replicas.rs`). In the end a client prints a line with four numbers:
 //! `rounds`, `clients`, `failures`, `timeouts`.
 
 use std::{
     collections::HashMap,
-    fs, io,
+    fmt, fs, io,
     path::Path,
     thread::{self, ScopedJoinHandle},
     time::Duration,
@@ -14,10 +15,12 @@ use std::{
 
 use super::{
     Bench, STEPS,
+    foreign::SCRIPT,
     peer::{PEERS, Programs},
     relay::Relay,
     report::{Counts, Role, Row, Transport, complaint},
-    steps::not_offered,
+    seen,
+    steps::{Plan, not_offered},
     url,
 };
 use crate::{Failure, group::Group};
@@ -28,6 +31,8 @@ const MORE: Duration = Duration::from_secs(45);
 /// What happens to the replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disturbance {
+    /// Nothing.
+    None,
     /// They are ended with SIGTERM, one after the other. Sessions go on.
     Rolled,
     /// They are killed, too. Clients begin again.
@@ -37,19 +42,36 @@ pub(crate) enum Disturbance {
 impl Disturbance {
     pub(crate) const fn name(self) -> &'static str {
         match self {
+            Self::None => "healthy",
             Self::Rolled => "rolled",
+            Self::Killed => "killed",
+        }
+    }
+
+    /// What a client is told: whether it begins again after an error.
+    const fn mode(self) -> &'static str {
+        match self {
+            Self::None | Self::Rolled => "rolled",
             Self::Killed => "killed",
         }
     }
 }
 
-/// Where the server is, and for how long clients go on.
+/// Where the server is, and for how long clients go on at least.
 pub(crate) struct Place<'a> {
     pub(crate) port: u16,
     pub(crate) logs: &'a Path,
-    /// The file in which executions are counted.
-    pub(crate) ledger: &'a Path,
+    pub(crate) server: Replicas<'a>,
     pub(crate) seconds: u64,
+}
+
+/// What the replicas are.
+#[derive(Clone, Copy)]
+pub(crate) enum Replicas<'a> {
+    /// `interop-replica`, with the file in which executions are counted.
+    Counting(&'a Path),
+    /// `couplet-everything`, with the script for its clients.
+    Everything(&'a Path),
 }
 
 /// A client that has ended: its row, and what it said.
@@ -72,21 +94,45 @@ pub(crate) fn clients_while(
         }
     }
     let rows = clients.iter().flat_map(|(peer, programs)| {
-        peer.client.iter().map(move |offer| {
+        peer.client.iter().filter(|offer| place.server.takes(offer)).map(move |offer| {
             let mut row = Row::new(peer, Role::Client, Transport::Http, offer);
-            row.plan = row.plan.repeated(peer.name, disturbance == Disturbance::Rolled);
+            row.plan = place.server.plan(row.plan, peer.name, disturbance);
             (row, programs)
         })
     });
     let (ended, losses) = at_once(place, disturbance, rows, disturb)?;
-    let ledger = Ledger::read(place.ledger)?;
+    let ledger = match place.server {
+        Replicas::Counting(path) => Some(Ledger::read(path)?),
+        Replicas::Everything(_) => None,
+    };
     println!("{}", not_offered(ended.iter().map(|(row, _)| &row.plan)));
     for (row, said) in ended {
-        let end = said.and_then(|said| judge(&said, row.expected(), disturbance, losses, &ledger));
+        let end = said.and_then(|said| {
+            let end = judge(&said, row.expected(), disturbance, losses)?;
+            ledger.as_ref().map_or(end.is_strict(disturbance), |ledger| ledger.answered(&said))?;
+            Ok(end.to_string())
+        });
         let name = format!("{} {} {}", disturbance.name(), row.peer().name, row.offer);
         counts = counts + Counts::noted(&name, end);
     }
-    Ok(counts + Counts::noted(&format!("{} executions", disturbance.name()), ledger.verdict()))
+    let executions =
+        ledger.map(|ledger| Counts::noted(&format!("{} executions", disturbance.name()), ledger.verdict()));
+    Ok(counts + executions.unwrap_or_default())
+}
+
+impl Replicas<'_> {
+    /// Whether clients run with this offer. A free choice is tried by the suite.
+    fn takes(self, offer: &str) -> bool {
+        matches!(self, Self::Counting(_)) || offer != "auto"
+    }
+
+    fn plan(self, plan: Plan, client: &str, disturbance: Disturbance) -> Plan {
+        let plan = if disturbance == Disturbance::Rolled { plan.rolled(client) } else { plan };
+        match self {
+            Self::Counting(_) => plan.counted(),
+            Self::Everything(_) => plan,
+        }
+    }
 }
 
 /// Runs clients while replicas are disturbed; returns the number of replicas that were killed, too.
@@ -116,12 +162,18 @@ fn one(place: &Place<'_>, disturbance: Disturbance, row: Row, programs: &Program
     };
     let (url, seconds) = (url(&relay.port.to_string()), place.seconds.to_string());
     let log = place.logs.join(format!("{name}.log"));
-    let mut client = programs.client(&[row.offer, disturbance.name(), &url, &name, &seconds]);
+    let mut client = programs.client(&[row.offer, disturbance.mode(), &url, &name, &seconds]);
     client.env(STEPS, row.plan.variable());
+    if let Replicas::Everything(script) = place.server {
+        client.env(SCRIPT, script);
+    }
     let limit = Duration::from_secs(place.seconds) + MORE;
     let ended = Group::start(&mut client, &log).and_then(|group| group.wait(limit));
     let said = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
     let said = match ended {
+        Ok(status) if status.success() && disturbance == Disturbance::None => {
+            seen(&relay, &row.plan, row.expected()).map(|()| said)
+        }
         Ok(status) if status.success() => relay.unknown(row.expected()).map(|_| said),
         Ok(_) => Err(complaint(&said)),
         Err(why) => Err(why),
@@ -129,15 +181,35 @@ fn one(place: &Place<'_>, disturbance: Disturbance, row: Row, programs: &Program
     (row, said)
 }
 
+/// What a client has seen.
+#[derive(Debug, PartialEq, Eq)]
+struct End {
+    rounds: usize,
+    clients: usize,
+    failures: usize,
+    timeouts: usize,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rounds, clients, failures, timeouts } = self;
+        write!(f, "{rounds} rounds, {clients} clients, {failures} definite errors, {timeouts} lost answers")
+    }
+}
+
+impl End {
+    /// No step fails unless replicas are killed.
+    fn is_strict(&self, disturbance: Disturbance) -> Result<(), Failure> {
+        match disturbance {
+            Disturbance::None | Disturbance::Rolled if self.failures > 0 => Err(format!("steps have failed: {self}")),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What a client may have seen. It has one call under way at a time, so each replica that is killed can take one answer with
 /// it. A replica that is rolled takes none.
-fn judge(
-    said: &str,
-    expected: &str,
-    disturbance: Disturbance,
-    losses: usize,
-    ledger: &Ledger,
-) -> Result<String, Failure> {
+fn judge(said: &str, expected: &str, disturbance: Disturbance, losses: usize) -> Result<End, Failure> {
     let after = |start: &'static str| said.lines().filter_map(move |line| line.trim_end().strip_prefix(start));
     if let Some(other) = after("revision ").find(|revision| *revision != expected) {
         return Err(format!("the revision is {other}, not {expected}"));
@@ -145,14 +217,11 @@ fn judge(
     let last = after("rounds ").next_back().ok_or("it did not say what it did")?;
     let numbers: Vec<usize> = last.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [rounds, clients, failures, timeouts] = numbers[..] else { return Err(format!("it said `{last}`")) };
-    if let Some(lost) = after("answered ").find(|id| ledger.begun(id) != 1) {
-        return Err(format!("`{lost}` was answered and executed {} times", ledger.begun(lost)));
-    }
     match disturbance {
         _ if rounds == 0 => Err("it did not get through all steps once".to_owned()),
-        Disturbance::Rolled if clients > 1 => Err(format!("{clients} clients: a session was lost")),
+        Disturbance::None | Disturbance::Rolled if clients > 1 => Err(format!("{clients} clients: a session was lost")),
         _ if timeouts > losses => Err(format!("{timeouts} answers were lost, and {losses} replicas killed")),
-        _ => Ok(format!("{rounds} rounds, {clients} clients, {failures} definite errors, {timeouts} lost answers")),
+        _ => Ok(End { rounds, clients, failures, timeouts }),
     }
 }
 
@@ -185,6 +254,15 @@ impl Ledger {
         self.begun.get(id).copied().unwrap_or_default()
     }
 
+    /// Whether the calls that a client has answers of were executed, each once.
+    fn answered(&self, said: &str) -> Result<(), Failure> {
+        let mut answered = said.lines().filter_map(|line| line.trim_end().strip_prefix("answered "));
+        match answered.find(|id| self.begun(id) != 1) {
+            Some(lost) => Err(format!("`{lost}` was answered and executed {} times", self.begun(lost))),
+            None => Ok(()),
+        }
+    }
+
     /// Whether no call was executed twice, and every server got what was sent.
     fn verdict(&self) -> Result<String, Failure> {
         match (self.begun.iter().find(|(_, count)| **count > 1), &self.wrong) {
@@ -201,11 +279,11 @@ mod tests {
 
     #[test]
     fn a_client_passes_only_with_all_that_it_should_say() {
-        let ledger = Ledger::parse("begin a-1\nbegin a-2\nbegin a-3\nbegin a-3\n");
-        let judged = |said: &str, how| judge(said, "2025-11-25", how, 2, &ledger);
+        let judged = |said: &str, how| judge(said, "2025-11-25", how, 2);
         let all = "revision 2025-11-25\nanswered a-1\nrounds 3 clients 1 failures 2 timeouts 0\n";
-        let ok = "3 rounds, 1 clients, 2 definite errors, 0 lost answers";
-        assert_eq!(judged(all, Disturbance::Rolled).as_deref(), Ok(ok));
+        let end = judged(all, Disturbance::Rolled).unwrap();
+        assert_eq!(end.to_string(), "3 rounds, 1 clients, 2 definite errors, 0 lost answers");
+        assert!(end.is_strict(Disturbance::Rolled).is_err() && end.is_strict(Disturbance::Killed).is_ok());
         for (said, how, complaint) in [
             (all.replace("11-25", "06-18"), Disturbance::Rolled, "the revision is 2025-06-18, not 2025-11-25"),
             (all.replace("rounds", "ronds"), Disturbance::Rolled, "it did not say what it did"),
@@ -216,10 +294,20 @@ mod tests {
                 Disturbance::Killed,
                 "3 answers were lost, and 2 replicas killed",
             ),
-            (all.replace("a-1", "a-3"), Disturbance::Killed, "`a-3` was answered and executed 2 times"),
-            (all.replace("a-1", "a-4"), Disturbance::Killed, "`a-4` was answered and executed 0 times"),
         ] {
             assert_eq!(judged(&said, how), Err(complaint.to_owned()), "{said}");
+        }
+    }
+
+    #[test]
+    fn an_answer_needs_one_execution() {
+        let ledger = Ledger::parse("begin a-1\nbegin a-2\nbegin a-3\nbegin a-3\n");
+        assert_eq!(ledger.answered("answered a-1\nanswered a-2\n"), Ok(()));
+        for (said, complaint) in [
+            ("answered a-3\n", "`a-3` was answered and executed 2 times"),
+            ("answered a-1\nanswered a-4\n", "`a-4` was answered and executed 0 times"),
+        ] {
+            assert_eq!(ledger.answered(said), Err(complaint.to_owned()));
         }
     }
 

@@ -136,14 +136,19 @@ impl Plan {
         self
     }
 
-    /// The plan of a client that repeats its steps, while replicas are only rolled or not.
-    pub(super) fn repeated(mut self, client: &str, is_rolled: bool) -> Self {
+    /// The plan of a client while replicas are only rolled.
+    pub(super) fn rolled(mut self, client: &str) -> Self {
         // This client does not go on after a notification that was not accepted.
-        if is_rolled && client == "python-v1" {
+        if client == "python-v1" {
             self.steps.retain(|step| *step != "cancel");
             let why = "replicas: one that shuts down accepts no cancellation for its sessions (503)".to_owned();
             self.absent.push(("cancel", why));
         }
+        self
+    }
+
+    /// The plan of a client with a server that counts executions.
+    pub(super) fn counted(mut self) -> Self {
         self.steps.extend(REPEATED);
         self
     }
@@ -207,7 +212,8 @@ mod tests {
     fn repeated_steps_are_more() {
         let plan = |rolled| {
             let plan = Plan::new(("python-v1", Era::Sessions), ("couplet", Era::Sessions), Transport::Http);
-            plan.repeated("python-v1", rolled)
+            let plan = if rolled { plan.rolled("python-v1") } else { plan };
+            plan.counted()
         };
         assert_eq!((plan(false).steps.len(), plan(true).steps.len()), (STEPS.len() + 2, STEPS.len() + 1));
         assert_eq!(left_out(&plan(true)), "-cancel");

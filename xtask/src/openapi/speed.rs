@@ -7,7 +7,7 @@ use std::{
 
 use super::documents::GITHUB;
 use crate::{
-    Failure,
+    Failure, optimized,
     workspace::{self, capture, children_seconds, command},
 };
 
@@ -22,7 +22,7 @@ const LEAST: usize = 1_000;
 
 /// Lists the tools of GitHub's document with the command as it is packaged.
 pub(super) fn check(documents: &Path) -> Result<(), Failure> {
-    workspace::cargo(["build", "--profile", "dist", "--package", "couplet-cli"])?;
+    optimized::build()?;
     let couplet = workspace::target()?.join("dist/couplet");
     let mut best = (f64::MAX, Duration::MAX);
     for _ in 0..TRIES {

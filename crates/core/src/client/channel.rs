@@ -50,7 +50,8 @@ pub trait Channel: Send + Sync + 'static {
 
     /// Returns the value of OpenTelemetry's `network.transport`: `pipe`, `tcp`, `unix` or `quic`.
     ///
-    /// With the default, `None`, the spans and metrics of this connection have no such attribute.
+    /// With the default, `None`, the spans and metrics of this connection have no such attribute. On a `pipe`, and with
+    /// `None`, a proxy assumes that each further connection is a process.
     fn transport(&self) -> Option<&'static str> {
         None
     }

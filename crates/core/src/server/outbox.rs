@@ -12,11 +12,13 @@ use std::{
 
 use bytes::Bytes;
 use couplet_types::{
-    ElicitationCompleteParams, LogParams, LoggingLevel, ProgressParams, ProgressToken, RawJson, RequestId,
+    ElicitationCompleteParams, LogParams, LoggingLevel, Notification, Progress, ProgressParams, ProgressToken, RawJson,
+    RequestId,
 };
 use serde::Serialize;
 
 use crate::{
+    message::{Params, scan::JsonText},
     server::{
         queue::{EntryKind, Queue},
         running::BoxFuture,
@@ -171,17 +173,43 @@ impl Outbox {
             return sink.progress(progress, total, message).await;
         }
         let Some(token) = self.0.token.clone() else { return };
-        {
-            let mut reached = lock(&self.0.reached);
-            if !progress.is_finite() || reached.is_some_and(|r| progress <= r) {
-                return;
-            }
-            *reached = Some(progress);
+        if !self.advances_to(progress) {
+            return;
         }
         let mut params = ProgressParams::new(token, progress);
         params.total = total;
         params.message = message;
-        self.notify("notifications/progress", params).await;
+        self.notify(Progress::METHOD, params).await;
+    }
+
+    /// Sends progress as it was received from a server of the same revision, with the token of this request in place of its
+    /// own: for a proxy. It is dropped where [`Outbox::progress`] would drop it, and if it is not valid.
+    pub async fn relay_progress(&self, params: &Params) {
+        if self.sink().is_some() || !is_plain(params) {
+            if let Ok(ProgressParams { progress, total, message, .. }) = params.parse() {
+                self.progress(progress, total, message).await;
+            }
+            return;
+        }
+        let (Some(token), Ok(progress)) = (&self.0.token, params.read("progress")) else { return };
+        if !self.advances_to(progress) {
+            return;
+        }
+        let Ok(params) = params.with("progressToken", &JsonText::trusted(to_json(token).into())) else { return };
+        match &self.0.edited {
+            None => self.push(Progress::METHOD, params.text().as_bytes()).await,
+            Some(_) => self.send(Progress::METHOD, params.text().as_bytes().to_vec()).await,
+        }
+    }
+
+    /// Notes the progress, if it exceeds the last one.
+    fn advances_to(&self, progress: f64) -> bool {
+        let mut reached = lock(&self.0.reached);
+        let advances = progress.is_finite() && reached.is_none_or(|reached| progress > reached);
+        if advances {
+            *reached = Some(progress);
+        }
+        advances
     }
 
     /// Sends a log message, if the client receives its level.
@@ -274,6 +302,15 @@ impl Outbox {
     }
 }
 
+/// Whether the members of progress have their types, on one line.
+fn is_plain(params: &Params) -> bool {
+    let begins = |key, is_it: fn(u8) -> bool| {
+        params.get(key).is_none_or(|value| value.as_bytes().first().is_some_and(|first| is_it(*first)))
+    };
+    let is_number = |first: u8| first == b'-' || first.is_ascii_digit();
+    !params.may_break() && begins("total", is_number) && begins("message", |first| first == b'"')
+}
+
 impl Edited {
     fn lasting(&self) -> Self {
         Self { of: self.of.lasting(), edit: self.edit.clone() }
@@ -291,5 +328,26 @@ impl Edited {
 impl fmt::Debug for Outbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outbox").field("token", &self.0.token).field("level", &self.0.level).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_with_other_types_is_not_relayed_as_it_is() {
+        let is_plain = |text: &'static str| is_plain(&Params::from_text(JsonText::new(text).unwrap()).unwrap());
+        for text in [r#"{"progress":1}"#, r#"{"progress":1,"total":-2.50,"message":"m","x":null}"#] {
+            assert!(is_plain(text), "{text}");
+        }
+        for text in [
+            r#"{"progress":1,"total":null}"#,
+            r#"{"progress":1,"message":7}"#,
+            r#"{"total":"2"}"#,
+            "{\"progress\":\n1}",
+        ] {
+            assert!(!is_plain(text), "{text}");
+        }
     }
 }

@@ -103,7 +103,8 @@ impl Session {
             RequestMethod::Subscribe => {
                 self.changed = true;
                 let SubscribeParams { uri, .. } = params.parse()?;
-                if !service.has_resource(&uri) || !service.may_subscribe(&uri, caller) {
+                // The decision comes first: a service may record that of a resource which it hides.
+                if !service.may_subscribe(&uri, caller) || !service.has_resource(&uri) {
                     return Err(self.revision.resource_not_found(&uri));
                 }
                 self.subscribe(uri.clone(), limits.uris)?;

@@ -111,7 +111,8 @@ pub trait Service: Send + Sync + 'static {
         true
     }
 
-    /// Returns whether this caller may subscribe to a resource that [exists](Service::has_resource); by default, all may.
+    /// Returns whether this caller may subscribe to a resource; by default, all may. Called once for each resource of a
+    /// request, also for one that does not [exist](Service::has_resource).
     fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
         let _ = (uri, caller);
         true

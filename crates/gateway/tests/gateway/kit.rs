@@ -25,7 +25,11 @@ impl Upstream {
     /// Serves tools with these names, each of which returns its own name.
     pub(crate) async fn start(tools: &[&'static str]) -> Self {
         let named = |server: Server, &name: &&'static str| server.tool(tool(name, move || async move { name }));
-        let server = tools.iter().fold(Server::new("upstream", "1.0.0"), named);
+        Self::serve(tools.iter().fold(Server::new("upstream", "1.0.0"), named)).await
+    }
+
+    /// Serves this server.
+    pub(crate) async fn serve(server: Server) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let transport = HttpTransport::from_listener(listener);

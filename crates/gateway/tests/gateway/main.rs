@@ -8,6 +8,7 @@ mod discovery;
 mod hygiene;
 mod kit;
 mod large;
+mod logs;
 #[cfg(unix)]
 mod projects;
 mod reload;

@@ -167,7 +167,7 @@ impl View {
         let principal = caller.map(Caller::principal);
         let (server, verdict) = match &aim {
             Some(aim) => {
-                let verdict = snapshot.subscription_verdict(aim, principal.map(|principal| &**principal));
+                let verdict = snapshot.verdict(aim, Door::Subscribe, principal.map(|principal| &**principal));
                 (snapshot.members[aim.member].id().clone(), verdict)
             }
             None => match self.find_hidden(&snapshot, Kind::Resource, uri) {

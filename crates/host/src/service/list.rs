@@ -79,12 +79,12 @@ impl View {
     /// The cursor after an item.
     fn cursor(&self, call: &Call, kind: Kind, after: &Key) -> String {
         let place = format!("{}/{}/{}", after.member, after.position, after.name);
-        self.seals().cursor(call, kind, &place)
+        self.seals().cursor(call, kind.as_str(), &place)
     }
 
     /// The position of the item that follows the one of a cursor, or of where that one was.
     fn place(&self, call: &Call, kind: Kind, cursor: &str, list: &ViewList) -> Option<usize> {
-        let place = self.seals().open_cursor(call, kind, cursor)?;
+        let place = self.seals().open_cursor(call, kind.as_str(), cursor)?;
         let mut parts = place.splitn(3, '/');
         let (member, position, name) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?);
         if let Some(at) = list.items.iter().position(|(key, _)| key.member == member && &*key.name == name) {

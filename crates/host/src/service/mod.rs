@@ -13,6 +13,7 @@
 //! | `linked` | links to resources of other servers |
 //! | `subscribe` | subscriptions to resources, confirmed by their servers |
 //! | `watch` | changes of catalogs |
+//! | `tasks`, `task_list` | tasks by sealed ids |
 //! | `describe` | capabilities and instructions |
 
 mod describe;
@@ -32,6 +33,7 @@ mod run;
 mod seals;
 mod snapshot;
 mod subscribe;
+mod task_list;
 mod tasks;
 pub(crate) mod watch;
 
@@ -173,6 +175,7 @@ impl Service for View {
             Some(M::ReadResource) => Box::pin(view.read(call)),
             Some(M::Complete) => Box::pin(view.complete(call)),
             Some(M::GetTask | M::GetTaskPayload | M::CancelTask) => Box::pin(view.task(call)),
+            Some(M::ListTasks) => Box::pin(view.list_tasks(call)),
             Some(_) => refused(&call),
             None => Box::pin(view.extension(call)),
         }

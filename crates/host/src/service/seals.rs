@@ -5,7 +5,7 @@ use std::sync::Arc;
 use couplet_core::{Call, Sealer};
 
 use crate::{
-    names::{Kind, ServerId, hex},
+    names::{ServerId, hex},
     pins::Digest,
 };
 
@@ -36,12 +36,12 @@ impl Seals {
         self.sealer.derived(server.as_str())
     }
 
-    pub(crate) fn cursor(&self, call: &Call, kind: Kind, place: &str) -> String {
-        self.sealer.seal_id(&self.context("cursor", call.principal(), &[kind.as_str()]), place)
+    pub(crate) fn cursor(&self, call: &Call, list: &str, place: &str) -> String {
+        self.sealer.seal_id(&self.context("cursor", call.principal(), &[list]), place)
     }
 
-    pub(crate) fn open_cursor(&self, call: &Call, kind: Kind, cursor: &str) -> Option<String> {
-        self.sealer.open_id(&self.context("cursor", call.principal(), &[kind.as_str()]), cursor)
+    pub(crate) fn open_cursor(&self, call: &Call, list: &str, cursor: &str) -> Option<String> {
+        self.sealer.open_id(&self.context("cursor", call.principal(), &[list]), cursor)
     }
 
     /// Seals the id of a task. A task has the same sealed id in every message to a principal.

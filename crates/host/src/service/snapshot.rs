@@ -161,10 +161,10 @@ impl Snapshot {
         Some(Aim { member, kind: Kind::Resource, raw: uri.into(), effects, labels, definition: None })
     }
 
-    /// Decides about a subscription to a resource.
-    pub(crate) fn subscription_verdict(&self, aim: &Aim, principal: Option<&str>) -> Verdict {
+    /// Decides about a subscription or a list, without arguments and the flow of data.
+    pub(crate) fn verdict(&self, aim: &Aim, door: Door, principal: Option<&str>) -> Verdict {
         let server = self.members[aim.member].id();
-        let mut subject = Subject::new(self.profile.name(), server, aim.kind, &aim.raw, Door::Subscribe);
+        let mut subject = Subject::new(self.profile.name(), server, aim.kind, &aim.raw, door);
         subject.principal = principal;
         subject.effects = aim.effects;
         subject.trust = self.rules.server(server).trust;

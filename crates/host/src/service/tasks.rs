@@ -14,6 +14,7 @@ use crate::{
     service::{
         View,
         run::{Aim, Flight, Goal},
+        snapshot::Snapshot,
     },
 };
 
@@ -72,9 +73,18 @@ impl View {
             Ok(params) => params,
             Err(fault) => return RpcError::invalid_params(fault.to_string()).into(),
         };
-        let raw = self.inner().tasks.tool(snapshot.members[member].id(), &id);
+        let item = self.task_aim(&snapshot, member, &id);
+        let goal = Goal { exposed: sealed.into(), item, door: Door::Task, splice: false };
+        Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
+    }
+}
+
+impl View {
+    /// The tool of a task, for the policy.
+    pub(crate) fn task_aim(&self, snapshot: &Snapshot, member: usize, id: &str) -> Aim {
+        let raw = self.inner().tasks.tool(snapshot.members[member].id(), id);
         let known = snapshot.tools.entries().iter().find(|entry| entry.value.member == member && entry.raw == raw);
-        let item = match known {
+        match known {
             Some(entry) => (&entry.value).into(),
             None => Aim {
                 member,
@@ -84,9 +94,7 @@ impl View {
                 labels: Labels::NONE,
                 definition: None,
             },
-        };
-        let goal = Goal { exposed: sealed.into(), item, door: Door::Task, splice: false };
-        Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
+        }
     }
 }
 

@@ -14,14 +14,15 @@ use couplet_server::{Ctx, Server, ToolError, tool};
 use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskTool, Tasks};
 use couplet_testing::Wire;
 use couplet_types::{
-    ClientCapabilities, ElicitationCapability, ListTools, PaginatedParams, ProtocolVersion, ReadResource,
-    ReadResourceParams,
+    ClientCapabilities, ElicitationCapability, ListTasks, ListTasksParams, ListTools, PaginatedParams, ProtocolVersion,
+    ReadResource, ReadResourceParams,
 };
 use serde_json::{Value, json};
 
 use crate::{
     evil::{Evil, value},
     kit::{SESSIONS, STATELESS, Sure, able, authenticated, connect, id, in_time, server},
+    raw::Raw,
 };
 
 /// A service that can be given to a wire.
@@ -144,6 +145,56 @@ async fn s12_a_task_belongs_to_its_caller() {
             let Called::Task(cancelled) = cancelled else { panic!("no task") };
             cancelled.cancel().await.unwrap();
             assert!(cancelled.wait().await.is_err(), "{near} over {far}");
+        })
+        .await;
+    }
+}
+
+/// The list of tasks has those of its caller at all servers, under sealed ids and in pages with sealed cursors.
+#[tokio::test]
+async fn s12_a_list_of_tasks_is_that_of_its_caller() {
+    for far in [SESSIONS, STATELESS] {
+        in_time(far, async {
+            let server = |name: &'static str| {
+                Server::new(name, "1")
+                    .versions([far])
+                    .extension(Tasks::in_memory())
+                    .tool(tool("job", move || async move { name }).task(Task::required()))
+                    .tool(tool("other", move || async move { name }).task(Task::required()))
+                    .build()
+            };
+            let rules = r#"[{"deny":{"tool":"two/other","door":"task"}},{"allow":{}}]"#;
+            let host = Host::builder().server("one", server("one")).server("two", server("two"));
+            let rules = Policy::new(vec![Layer::new("policy", serde_json::from_str::<Vec<_>>(rules).unwrap())]);
+            let host = host.server("down", Raw::new(far)).policy(rules).build();
+            host.ready(std::time::Duration::from_secs(10)).await;
+            let client = |principal| {
+                let client = Client::new("near", "1").versions([SESSIONS]).extension(ClientTasks::new());
+                connect(client, authenticated(principal, host.service()))
+            };
+            let (ann, bob) = (client("ann").await, client("bob").await);
+            assert!(ann.server().capabilities.tasks.as_ref().is_some_and(|tasks| tasks.list.is_some()));
+            let mut begun = Vec::new();
+            for at in 0..60 {
+                let name = if at % 2 == 0 { "one__job" } else { "two__job" };
+                let Called::Task(task) = ann.call_task(name, ()).await.unwrap() else { panic!("no task") };
+                begun.push(task.id().to_owned());
+            }
+            drop(ann.call_task("two__other", ()).await.unwrap());
+            let first = ann.request::<ListTasks>(ListTasksParams::new()).await.unwrap();
+            let cursor = ListTasksParams::new().cursor(first.next_cursor.unwrap());
+            let last = ann.request::<ListTasks>(cursor.clone()).await.unwrap();
+            assert_eq!((first.tasks.len(), last.next_cursor), (50, None), "{far}");
+            let mut listed: Vec<_> = first.tasks.into_iter().chain(last.tasks).map(|task| task.task_id).collect();
+            for id in &listed {
+                assert!(ann.task(id).state().await.is_ok(), "{far}");
+            }
+            listed.sort();
+            begun.sort();
+            assert_eq!(listed, begun, "{far}");
+            assert!(bob.request::<ListTasks>(ListTasksParams::new()).await.unwrap().tasks.is_empty(), "{far}");
+            let error = bob.request::<ListTasks>(cursor).await.unwrap_err();
+            assert_eq!(error.rpc().unwrap().code, couplet_types::code::INVALID_PARAMS, "{far}: {error}");
         })
         .await;
     }

@@ -68,7 +68,7 @@ impl Scripted {
             if let Some(token) = token(&params) {
                 for progress in ["1.50", "2e0"] {
                     out += &format!(
-                        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progress":{progress},"progressToken":{token},"total":2.50,"message":"\u0041"}}}}"#
+                        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progress":{progress},"progressToken":{token},"x-future":{{"z":1.0}},"total":2.50,"message":"\u0041","_meta":{{"com.example/x":1E2}}}}}}"#
                     );
                     out.push('\n');
                 }
@@ -167,16 +167,6 @@ fn members(params: &Params) -> Vec<(String, String)> {
     all
 }
 
-/// The members of a notification of progress. They are typed on their way, so numbers are compared by value.
-fn notified(params: &JsonText) -> Vec<(String, String)> {
-    let params: Value = params.parse().unwrap();
-    let members = params.as_object().unwrap().iter();
-    let plain = |value: &Value| value.as_f64().map_or_else(|| value.to_string(), |number| number.to_string());
-    let mut all: Vec<_> = members.map(|(key, value)| (format!("params/{key}"), plain(value))).collect();
-    all.sort();
-    all
-}
-
 /// One end of a connection, as lines.
 struct Wire {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -259,9 +249,6 @@ impl Wire {
     fn told(&self, method: &str, message: &Params) -> Vec<(String, String)> {
         let inner = ["params", "result", "error"].into_iter().find_map(|part| Some((part, message.get(part)?)));
         let (part, text) = inner.unwrap();
-        if part == "params" {
-            return notified(&text);
-        }
         let list = method.ends_with("/list");
         let members = members(&Params::from_text(text).unwrap()).into_iter();
         // How long a list may be cached is the host's to say.

@@ -87,7 +87,7 @@ impl Address {
 
 async fn unless_challenged(response: Response<Body>) -> Result<Response<Body>, Error> {
     match response.status() {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Challenge::read(response).await.into()),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Box::pin(Challenge::read(response)).await.into()),
         _ => Ok(response),
     }
 }

@@ -10,7 +10,8 @@ use http::{HeaderName, HeaderValue, Request};
 /// The headers that repeat parts of a stateless request.
 pub(crate) type Mirrored = Vec<(HeaderName, HeaderValue)>;
 
-const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
+pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
+pub(crate) const SESSION: HeaderName = HeaderName::from_static(headers::SESSION);
 const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
 const NAME: HeaderName = HeaderName::from_static(headers::NAME);
 
@@ -38,7 +39,7 @@ pub(crate) fn value(what: &str, text: &str) -> Result<HeaderValue, Error> {
 }
 
 /// Checks a value that the program has, and does not copy it.
-fn fixed(what: &str, text: &'static str) -> Result<HeaderValue, Error> {
+pub(crate) fn fixed(what: &str, text: &'static str) -> Result<HeaderValue, Error> {
     HeaderValue::from_maybe_shared(Bytes::from_static(text.as_bytes())).map_err(|_| unfit(what))
 }
 

@@ -35,6 +35,7 @@ mod fetch;
 mod follow;
 mod headers;
 mod hyper;
+mod inline;
 mod legacy;
 mod listen;
 mod plain;

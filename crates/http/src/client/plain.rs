@@ -16,10 +16,7 @@ use couplet_core::sync::lock;
 use futures_core::Stream;
 use http::{Request, Response, Uri, header::HOST, uri::Authority};
 use http_body_util::Full;
-use hyper::{
-    body::{Body as _, Incoming},
-    client::conn::http1::{Builder, SendRequest},
-};
+use hyper::body::{Body as _, Incoming};
 use tokio::{
     runtime::Handle,
     time::{Instant, sleep},
@@ -30,16 +27,20 @@ use super::{
     address::host_header,
     dial::{Failure, Timed},
     fetch::Body,
-    hyper::{MAX_HEAD, Pieces},
+    hyper::Pieces,
+    inline::InlineConnection,
     proxy::Proxied,
 };
 
-type Sender = SendRequest<Full<Bytes>>;
+/// A connection, and since when it is idle.
+type IdleConnection = (Instant, Box<InlineConnection>);
 
 /// The number of idle connections to one server.
 const IDLE: usize = 128;
 /// The time after which an idle connection is closed.
 const IDLE_TIME: Duration = Duration::from_secs(90);
+/// The interval in which idle connections are looked at.
+const SWEEP: Duration = Duration::from_secs(15);
 
 /// The idle connections, and the connector for others. Clones share them.
 #[derive(Clone)]
@@ -53,7 +54,7 @@ struct Inner {
 #[derive(Default)]
 struct Idle {
     /// Few servers at a time, so they are compared one by one.
-    servers: Vec<(Authority, Vec<(Instant, Sender)>)>,
+    servers: Vec<(Authority, Vec<IdleConnection>)>,
     /// Whether a task closes connections that are idle for too long.
     is_swept: bool,
 }
@@ -64,21 +65,19 @@ impl PlainPool {
     }
 
     /// Takes an idle connection. Only servers without a proxy on the way have some.
-    pub(crate) fn take(&self, server: &Authority) -> Option<Idled> {
-        let mut idle = lock(&self.0.idle);
-        let (_, senders) = idle.servers.iter_mut().find(|(name, _)| name == server)?;
-        while let Some((since, sender)) = senders.pop() {
-            if !sender.is_closed() && since.elapsed() < IDLE_TIME {
-                return Some(Idled(sender));
+    pub(crate) fn take(&self, server: &Authority) -> Option<Box<InlineConnection>> {
+        loop {
+            let (since, mut connection) = lock(&self.0.idle).of(server)?.pop()?;
+            if since.elapsed() < IDLE_TIME && connection.is_idle() {
+                return Some(connection);
             }
         }
-        None
     }
 
     /// Sends a request to a server without a proxy on the way, on an idle connection if there is one.
     pub(crate) async fn send(
         self,
-        mut idle: Option<Idled>,
+        mut idle: Option<Box<InlineConnection>>,
         server: Authority,
         mut request: Request<Bytes>,
     ) -> Result<Response<Body>, PlainError> {
@@ -92,51 +91,45 @@ impl PlainPool {
             *request.uri_mut() = path.clone().into();
         }
         let mut request = request.map(Full::new);
-        while let Some(Idled(mut sender)) = idle {
-            // A connection that was closed meanwhile gives the request back, if nothing of it was written.
-            if sender.ready().await.is_ok() {
-                match sender.try_send_request(request).await {
-                    Ok(response) => return Ok(self.reusing(response, server, sender)),
-                    Err(mut error) => match error.take_message() {
-                        Some(unsent) => request = unsent,
-                        None => return Err(PlainError::Http(error.into_error())),
-                    },
-                }
+        while let Some(mut connection) = idle {
+            match connection.send(request).await {
+                Ok(response) => return Ok(self.reusing(response, server, connection)),
+                // A connection that was closed meanwhile gives the request back, if nothing of it was written.
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) => request = unsent,
+                    None => return Err(PlainError::Http(error.into_error())),
+                },
             }
             idle = self.take(&server);
         }
-        let mut sender = self.connect(uri).await?;
-        let response = sender.send_request(request).await.map_err(PlainError::Http)?;
-        Ok(self.reusing(response, server, sender))
+        let mut connection = Box::pin(self.connect(uri)).await?;
+        let response = connection.send(request).await.map_err(|error| PlainError::Http(error.into_error()))?;
+        Ok(self.reusing(response, server, connection))
     }
 
-    async fn connect(&self, server: Uri) -> Result<Sender, PlainError> {
+    async fn connect(&self, server: Uri) -> Result<Box<InlineConnection>, PlainError> {
         let stream = self.0.connector.clone().call(server).await.map_err(PlainError::Connect)?;
-        let (sender, connection) =
-            Builder::new().max_buf_size(MAX_HEAD).handshake(stream).await.map_err(PlainError::Http)?;
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended");
-            }
-        });
-        Ok(sender)
+        InlineConnection::new(stream).await.map_err(PlainError::Http)
     }
 
     /// The response, whose connection is idle once its body was read.
-    fn reusing(self, response: Response<Incoming>, server: Authority, sender: Sender) -> Response<Body> {
-        let connection = BusyConnection { pool: self, server, sender };
+    fn reusing(
+        self,
+        response: Response<Incoming>,
+        server: Authority,
+        connection: Box<InlineConnection>,
+    ) -> Response<Body> {
+        let connection = BusyConnection { pool: self, server, connection };
         response.map(|body| Body::new(Reusing { body: Pieces(body), connection: Some(connection) }))
     }
 
-    fn put(self, server: Authority, sender: Sender) {
-        if sender.is_closed() {
-            return;
-        }
+    /// Whether it was closed is found out when it is taken.
+    fn put(self, server: Authority, connection: Box<InlineConnection>) {
         let mut idle = lock(&self.0.idle);
-        let used = (Instant::now(), sender);
-        match idle.servers.iter_mut().find(|(name, _)| *name == server) {
-            Some((_, senders)) if senders.len() >= IDLE => {}
-            Some((_, senders)) => senders.push(used),
+        let used = (Instant::now(), connection);
+        match idle.of(&server) {
+            Some(connections) if connections.len() >= IDLE => {}
+            Some(connections) => connections.push(used),
             None => idle.servers.push((server, vec![used])),
         }
         if !idle.is_swept
@@ -148,16 +141,22 @@ impl PlainPool {
     }
 }
 
-/// Closes connections that are idle for too long, until there are none.
+impl Idle {
+    fn of(&mut self, server: &Authority) -> Option<&mut Vec<IdleConnection>> {
+        self.servers.iter_mut().find(|(name, _)| name == server).map(|(_, connections)| connections)
+    }
+}
+
+/// Closes connections that are idle for too long, and those that the server has closed, until there are none.
 async fn sweep(pool: Weak<Inner>) {
     loop {
-        sleep(IDLE_TIME).await;
+        sleep(SWEEP).await;
         let Some(pool) = pool.upgrade() else { return };
         let mut idle = lock(&pool.idle);
-        for (_, senders) in &mut idle.servers {
-            senders.retain(|(since, sender)| !sender.is_closed() && since.elapsed() < IDLE_TIME);
+        for (_, connections) in &mut idle.servers {
+            connections.retain_mut(|(since, connection)| since.elapsed() < IDLE_TIME && connection.is_idle());
         }
-        idle.servers.retain(|(_, senders)| !senders.is_empty());
+        idle.servers.retain(|(_, connections)| !connections.is_empty());
         if idle.servers.is_empty() {
             idle.is_swept = false;
             return;
@@ -165,14 +164,11 @@ async fn sweep(pool: Weak<Inner>) {
     }
 }
 
-/// A connection that was idle.
-pub(crate) struct Idled(Sender);
-
 /// A connection that is in use.
 struct BusyConnection {
     pool: PlainPool,
     server: Authority,
-    sender: Sender,
+    connection: Box<InlineConnection>,
 }
 
 /// A body after which the connection is idle again. If the body is dropped before its end, the connection is closed.
@@ -183,8 +179,8 @@ struct Reusing {
 
 impl Reusing {
     fn end(&mut self) {
-        if let Some(BusyConnection { pool, server, sender }) = self.connection.take() {
-            pool.put(server, sender);
+        if let Some(BusyConnection { pool, server, connection }) = self.connection.take() {
+            pool.put(server, connection);
         }
     }
 }
@@ -192,10 +188,12 @@ impl Reusing {
 impl Stream for Reusing {
     type Item = Result<Bytes, couplet_core::Error>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let piece = ready!(Pin::new(&mut self.body).poll_next(cx));
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let Some(busy) = &mut this.connection else { return Poll::Ready(None) };
+        let piece = ready!(busy.connection.poll_piece(&mut this.body, cx));
         if piece.is_none() {
-            self.end();
+            this.end();
         }
         Poll::Ready(piece)
     }

@@ -62,7 +62,8 @@ impl Shared {
     /// The time that a stream may go on after its answer before the connection is closed.
     const REST: Duration = Duration::from_secs(1);
 
-    /// Reads the response to a request.
+    /// Reads the response to a request. Futures of what is rare are boxed: they would make that of each request larger, and it
+    /// is copied when it is created.
     pub(crate) async fn read(
         self: &Arc<Self>,
         response: Response<Body>,
@@ -71,7 +72,7 @@ impl Shared {
     ) -> Result<Reading, Error> {
         let status = response.status();
         if !status.is_success() {
-            return refusal(response, sent, self.router.limits().bounds).await;
+            return Box::pin(refusal(response, sent, self.router.limits().bounds)).await;
         }
         match Content::of(&response) {
             Content::Json => {
@@ -83,7 +84,7 @@ impl Shared {
                     None => Err(protocol("the server's response is not an answer to the request")),
                 }
             }
-            Content::Events => self.read_events(response.into_body(), source).await,
+            Content::Events => Box::pin(self.read_events(response.into_body(), source)).await,
             Content::Nothing => Err(protocol(&format!("the server sent no answer, only the status {status}"))),
             Content::Other(kind) => {
                 let kind: String = kind.chars().take(100).collect();

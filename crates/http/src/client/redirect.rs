@@ -26,7 +26,7 @@ pub(crate) async fn send(
     if !is_redirect(response.status()) {
         return Ok((response, None));
     }
-    follow(client, build(), response).await
+    Box::pin(follow(client, build(), response)).await
 }
 
 /// Follows redirects. `request` is the one that was redirected by `response`.

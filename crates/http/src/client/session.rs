@@ -16,7 +16,7 @@ use super::{
     busy::{Busy, pause, retry_after},
     eras::Greeting,
     fetch::Body,
-    headers::value,
+    headers::{PROTOCOL_VERSION, SESSION, fixed},
     read::{Reading, closed, is_unknown_transport, refused},
     settings::Settings,
     shared::{Answer, Shared},
@@ -52,8 +52,8 @@ impl Shared {
         }
         let endpoint = self.session().endpoint.clone();
         match endpoint {
-            Some(endpoint) => self.post_to_endpoint(&endpoint, request).await,
-            None if greets => self.greet(request).await,
+            Some(endpoint) => Box::pin(self.post_to_endpoint(&endpoint, request)).await,
+            None if greets => Box::pin(self.greet(request)).await,
             None => self.ask_or_renew(request, key).await.map(Some),
         }
     }
@@ -120,7 +120,7 @@ impl Shared {
             Reading::NoSession => false,
             Reading::SessionLost => true,
         };
-        self.renew(generation).await?;
+        Box::pin(self.renew(generation)).await?;
         if lost_at_work && request.method == CallTool::METHOD {
             let what = "the server lost the session, and a new one was opened; \
                         whether the tool was called is not known";
@@ -136,10 +136,14 @@ impl Shared {
 
     /// Sends a request once, and stores the setting that it changed.
     pub(crate) async fn ask_once(self: &Arc<Self>, request: &Outgoing) -> Result<Reading, Error> {
-        let mut http = self.address.post(&self.address.uri, request.message());
-        let has_session = self.mark(&mut http);
-        let (response, _) = self.address.send(http).await?;
-        let gone = has_session && response.status() == StatusCode::NOT_FOUND;
+        let (id, message) = (self.session().id.clone(), request.message());
+        let build = || {
+            let mut http = self.address.post(&self.address.uri, message.clone());
+            self.mark_for(id.as_ref(), &mut http);
+            http
+        };
+        let response = self.address.send_built(build).await?;
+        let gone = id.is_some() && response.status() == StatusCode::NOT_FOUND;
         match self.read(response, Source::SessionResponse { sent: &request.id }, &request.id).await? {
             Reading::Answer(Err(error)) if gone && error.code == code::METHOD_NOT_FOUND => {
                 Ok(Reading::Answer(Err(error)))
@@ -155,13 +159,20 @@ impl Shared {
 
     /// Adds the headers of every message after the handshake; true if there is a session to be lost.
     pub(crate) fn mark(&self, http: &mut http::Request<Bytes>) -> bool {
-        if let Some(dialect) = self.router.dialect()
-            && let Ok(version) = value("the revision", dialect.revision().version().as_str())
-        {
-            http.headers_mut().insert(headers::PROTOCOL_VERSION, version);
-        }
         let id = self.session().id.clone();
-        id.map(|id| http.headers_mut().insert(headers::SESSION, id)).is_some()
+        self.mark_for(id.as_ref(), http);
+        id.is_some()
+    }
+
+    fn mark_for(&self, id: Option<&HeaderValue>, http: &mut http::Request<Bytes>) {
+        if let Some(dialect) = self.router.dialect()
+            && let Ok(version) = fixed("the revision", dialect.revision().version().as_str())
+        {
+            http.headers_mut().insert(PROTOCOL_VERSION, version);
+        }
+        if let Some(id) = id {
+            http.headers_mut().insert(SESSION, id.clone());
+        }
     }
 
     /// Sends the notifications that wait, one after the other.

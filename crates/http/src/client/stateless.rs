@@ -43,7 +43,7 @@ impl Shared {
             Ok(list) if request.method == ListTools::METHOD => Ok(Ok(self.tools.learn(list))),
             Err(error) if error.code == code::HEADER_MISMATCH && request.method == CallTool::METHOD => {
                 // The server rejected the request before it was executed, so a retry is safe; but only with other headers.
-                self.learn_tools(revision).await?;
+                Box::pin(self.learn_tools(revision)).await?;
                 let now = self.mirrored(request, name.as_deref(), revision)?;
                 if now == mirrored {
                     return Ok(Err(error));

@@ -58,6 +58,25 @@ async fn a_shutdown_does_not_end_before_the_store_knows_of_it() {
     assert_eq!(owner, None);
 }
 
+/// A request to the client that the owner sends at the end of its shutdown would have no answer.
+#[tokio::test]
+async fn a_replica_that_drains_hands_over_the_sessions_in_which_nothing_runs() {
+    let store = store();
+    let (one, two) = (Member::new(&store).await, Member::new(&store).await);
+    let (idle, busy) = (Session::open(&one.endpoint, POLLING).await, Session::open(&one.endpoint, POLLING).await);
+    let mut stream = idle.get(None).await;
+    let running = busy.tool(1, "forever").await;
+    one.endpoint.begin_drain();
+    assert_eq!(idle.tool(2, "hello").await.status, 200, "requests that arrive here are served");
+    assert_eq!((one.endpoint.session_count(), two.endpoint.session_count()), (2, 0));
+    assert_eq!(idle.at(&two.endpoint).tool(3, "hello").await.status, 200);
+    assert_eq!(busy.at(&two.endpoint).tool(3, "hello").await.status, 200);
+    assert_eq!((one.endpoint.session_count(), two.endpoint.session_count()), (1, 1));
+    while stream.body.event().await.is_some() {}
+    assert_eq!(idle.at(&two.endpoint).get(None).await.status, 200, "the client opens its stream again");
+    drop(running);
+}
+
 #[tokio::test]
 async fn a_session_whose_owner_is_gone_is_taken_over() {
     let store = store();

@@ -17,15 +17,15 @@ use couplet_types::{
 /// let mut can = ServerCapabilities::default();
 /// can.extensions = Some(Map::from_iter([(TASKS_EXTENSION, RawJson::empty_object())]));
 /// TaskForms::declare(&mut can, Revision::of(ProtocolVersion::V2026_07_28));
-/// assert!(can.tasks.is_some_and(|tasks| tasks.cancel.is_some() && tasks.list.is_none()));
+/// assert!(can.tasks.is_some_and(|tasks| tasks.cancel.is_some() && tasks.list.is_some()));
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TaskForms;
 
 impl TaskForms {
-    /// Declares both forms if a server of a revision has the one of that revision. `tasks/list` is removed: to the server all callers are one, and
-    /// each would see the tasks of others.
+    /// Declares both forms if a server of a revision has the one of that revision. `tasks/list` is declared with them,
+    /// whether the server has it or not: a proxy lists the tasks of a caller itself.
     pub fn declare(can: &mut ServerCapabilities, server: Revision) {
         let (is_core, is_extension) = (Self::are_core(can, server), Self::are_extension(can, server));
         if is_core {
@@ -36,7 +36,8 @@ impl TaskForms {
             let requests = TaskRequestsCapability::new().tools(tools);
             can.tasks = Some(TasksCapability::new().cancel(RawJson::empty_object()).requests(requests));
         }
-        can.tasks.iter_mut().for_each(|tasks| tasks.list = None);
+        let list = (is_core || is_extension).then(RawJson::empty_object);
+        can.tasks.iter_mut().for_each(|tasks| tasks.list.clone_from(&list));
     }
 
     /// Returns whether a server of a revision has tasks as an extension.

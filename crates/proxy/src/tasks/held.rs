@@ -3,16 +3,13 @@
 //! A caller of 2025-11-25 that requests a task gets one, whatever a server with the extension decides. If the server
 //! responds with the result, the result is held here as a task that has ended, for a limited time.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
-use couplet_core::{JsonText, clock, sync::lock};
+use couplet_core::{Call, JsonText, clock, sync::lock};
 use couplet_types::{RawJson, RpcError, Task, TaskStatus};
 use tokio::time::Instant;
 
+use super::owner::TaskOwner;
 use crate::random;
 
 /// The limits of all results that are held.
@@ -31,7 +28,7 @@ pub(crate) struct HeldResults(Mutex<VecDeque<HeldResult>>);
 #[derive(Clone)]
 struct HeldResult {
     task: Task,
-    principal: Option<Arc<str>>,
+    owner: TaskOwner,
     result: JsonText,
     until: Instant,
 }
@@ -45,7 +42,7 @@ impl HeldResults {
     /// Holds a result, and returns its task. The oldest results give way.
     pub(crate) fn put(
         &self,
-        principal: Option<Arc<str>>,
+        owner: TaskOwner,
         result: JsonText,
         is_error: bool,
         ttl: Option<u64>,
@@ -56,7 +53,7 @@ impl HeldResults {
         let task = Task::new(format!("{PREFIX}{id}"), status, clock::iso(clock::unix_millis()))
             .ttl(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
         let now = Instant::now();
-        let entry = HeldResult { task: task.clone(), principal, result: result.detached(), until: now + ttl };
+        let entry = HeldResult { task: task.clone(), owner, result: result.detached(), until: now + ttl };
         let mut held = lock(&self.0);
         held.retain(|entry| entry.until > now);
         held.push_back(entry);
@@ -67,12 +64,18 @@ impl HeldResults {
         Ok(task)
     }
 
+    /// The ids of the tasks in the list of a caller.
+    pub(crate) fn own(&self, call: &Call) -> Vec<String> {
+        let (now, held) = (Instant::now(), lock(&self.0));
+        let own = held.iter().filter(|entry| entry.until > now && entry.owner.lists_for(call));
+        own.map(|entry| entry.task.task_id.clone()).collect()
+    }
+
     /// The task and its result, if it is one of this principal.
     pub(crate) fn get(&self, principal: Option<&str>, id: &str) -> Option<(Task, RawJson)> {
         let held = lock(&self.0);
-        let is_it = |entry: &&HeldResult| {
-            entry.task.task_id == id && entry.principal.as_deref() == principal && entry.until > Instant::now()
-        };
+        let is_it =
+            |entry: &&HeldResult| entry.task.task_id == id && entry.owner.is(principal) && entry.until > Instant::now();
         held.iter().find(is_it).map(|entry| (entry.task.clone(), entry.result.to_raw()))
     }
 }
@@ -88,7 +91,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn results_are_held_for_their_principal_and_a_time() {
         let held = HeldResults::default();
-        let task = held.put(Some("ann".into()), result(1), false, Some(60_000)).unwrap();
+        let task = held.put(TaskOwner::named("ann"), result(1), false, Some(60_000)).unwrap();
         assert!(HeldResults::is_held(&task.task_id));
         assert!(held.get(Some("ann"), &task.task_id).is_some());
         assert!(held.get(Some("bob"), &task.task_id).is_none());
@@ -100,12 +103,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_oldest_results_give_way() {
         let held = HeldResults::default();
-        let first = held.put(None, result(1), false, None).unwrap();
+        let first = held.put(TaskOwner::anonymous(), result(1), false, None).unwrap();
         for _ in 0..MOST {
-            held.put(None, result(1), false, None).unwrap();
+            held.put(TaskOwner::anonymous(), result(1), false, None).unwrap();
         }
         assert!(held.get(None, &first.task_id).is_none());
-        let large = held.put(None, result(BYTES), true, None).unwrap();
+        let large = held.put(TaskOwner::anonymous(), result(BYTES), true, None).unwrap();
         assert_eq!(lock(&held.0).len(), 1);
         assert_eq!(held.get(None, &large.task_id).unwrap().0.status, TaskStatus::Failed);
     }

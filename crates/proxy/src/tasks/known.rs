@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{held::HeldResults, notify::Watched, to_core::Supports, wire};
+use super::{held::HeldResults, notify::Watched, owner::TaskOwner, to_core::Supports, wire};
 use crate::{asking::Question, random, upstream::Upstream};
 
 /// The maximum number of tasks that are known. The oldest are forgotten: then the server alone decides about them.
@@ -65,7 +65,7 @@ impl Default for Keys {
 /// A task that was begun through this proxy.
 pub(crate) struct KnownTask {
     id: String,
-    principal: Option<Arc<str>>,
+    owner: TaskOwner,
     /// Where it was begun, if it is converted for its caller and the server has sessions.
     begun: Option<Begun>,
     state: Mutex<TaskState>,
@@ -97,9 +97,9 @@ struct TaskState {
 
 impl Tasks {
     /// Notes the owner of a task, and where it was begun if it is converted and the server has sessions.
-    pub(crate) fn note(&self, id: &str, principal: Option<Arc<str>>, begun: Option<Begun>) -> Arc<KnownTask> {
+    pub(crate) fn note(&self, id: &str, owner: TaskOwner, begun: Option<Begun>) -> Arc<KnownTask> {
         let task =
-            Arc::new(KnownTask { id: id.to_owned(), principal, begun, state: Mutex::default(), asked: Notify::new() });
+            Arc::new(KnownTask { id: id.to_owned(), owner, begun, state: Mutex::default(), asked: Notify::new() });
         let mut known = lock(&self.known);
         // The first owner stays: an id that comes again is not another caller's.
         if let Some(task) = known.tasks.get(id) {
@@ -120,7 +120,16 @@ impl Tasks {
 
     /// Whether a caller may use a task, as far as it is known whose it is.
     pub(crate) fn may_use(&self, principal: Option<&str>, id: &str) -> bool {
-        self.find(id).is_none_or(|task| task.principal.as_deref() == principal)
+        self.find(id).is_none_or(|task| task.owner.is(principal))
+    }
+
+    /// The ids of the tasks in the list of a caller, the oldest first.
+    pub(crate) fn own(&self, call: &Call) -> Vec<String> {
+        let known = lock(&self.known);
+        let is_own = |id: &&String| known.tasks.get(*id).is_some_and(|task| task.owner.lists_for(call));
+        let mut own: Vec<String> = known.order.iter().filter(is_own).cloned().collect();
+        own.extend(self.held.own(call));
+        own
     }
 
     /// Whether a task runs on a connection, which then stays open.

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `to_extension` | a caller of 2025-11-25, and a server with the extension |
 //! | `to_core` | a caller with the extension, and a server of 2025-11-25 |
+//! | `list` | `tasks/list` |
+//! | `owner` | whose task it is |
 //! | `known` | the tasks that were begun here: their owners, connections and input requests |
 //! | `held` | results of calls that the server did not run as tasks |
 //! | `notify` | notifications and subscriptions |
@@ -19,7 +21,9 @@
 mod forms;
 mod held;
 mod known;
+mod list;
 pub(crate) mod notify;
+mod owner;
 mod to_core;
 mod to_extension;
 mod wire;
@@ -30,6 +34,7 @@ use couplet_types::{InputRequests, RawJson, RequestMethod, RpcError, TASKS_EXTEN
 
 pub use forms::TaskForms;
 pub(crate) use known::Tasks;
+pub(crate) use owner::TaskOwner;
 pub(crate) use to_core::begun;
 
 use crate::{call::Passing, deadline::Deadline, upstream::Upstream};
@@ -76,7 +81,7 @@ pub(crate) async fn run(passing: &Passing<'_>) -> Result<Reply, Error> {
     let lead = passing.pool.lead()?;
     if is_about_task(&call.method) {
         if call.known() == Some(RequestMethod::ListTasks) {
-            return Err(RpcError::method_not_found(&call.method).into());
+            return list::run(passing, &lead).await;
         }
         if !call.revision.has_sessions() && call.peer.extension(TASKS_EXTENSION).is_none() {
             return Err(call.revision.missing_extension(TASKS_EXTENSION).into());

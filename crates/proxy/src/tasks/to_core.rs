@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use super::{
     KIND, Mode, broken,
     known::{Begun, KnownTask},
+    owner::TaskOwner,
     task_id, wire,
 };
 use crate::{call::Passing, upstream::Upstream};
@@ -61,8 +62,7 @@ async fn begin(passing: &Passing<'_>, lead: &Arc<Upstream>) -> Result<Reply, Err
 pub(crate) fn begun(passing: &Passing<'_>, upstream: &Arc<Upstream>, result: &Params) -> Result<Option<Reply>, Error> {
     let Some(task) = result.read_opt::<Task>("task").map_err(|e| broken(e.message))? else { return Ok(None) };
     let call = passing.call;
-    let principal = call.caller.as_ref().map(|caller| caller.principal().clone());
-    passing.pool.tasks.note(&task.task_id, principal, Some(Begun::new(call, upstream, task.ttl)));
+    passing.pool.tasks.note(&task.task_id, TaskOwner::of(call), Some(Begun::new(call, upstream, task.ttl)));
     let done = call.revision.encode(wire::detailed(task));
     Ok(Some(Reply::Extension { kind: KIND.into(), done }))
 }
@@ -103,9 +103,9 @@ impl<'a> CoreTask<'a> {
     /// What is known of the task here; it may have been begun at a replica.
     fn known(&self, ttl: Option<u64>) -> Arc<KnownTask> {
         let tasks = &self.passing.pool.tasks;
-        let principal = self.passing.call.caller.as_ref().map(|caller| caller.principal().clone());
         tasks.find(&self.id).unwrap_or_else(|| {
-            tasks.note(&self.id, principal, Some(Begun::new(self.passing.call, &self.upstream, ttl)))
+            let owner = TaskOwner::of(self.passing.call);
+            tasks.note(&self.id, owner, Some(Begun::new(self.passing.call, &self.upstream, ttl)))
         })
     }
 

@@ -17,7 +17,7 @@ use couplet_types::{
 };
 use tokio::time::sleep;
 
-use super::{Mode, broken, ended, held::HeldResults, known::Delivery, task_id, unknown, wire};
+use super::{Mode, broken, ended, held::HeldResults, known::Delivery, owner::TaskOwner, task_id, unknown, wire};
 use crate::{call::Passing, upstream::Upstream};
 
 /// The number of looks at a task that was cancelled, and the time between two of them.
@@ -49,7 +49,6 @@ async fn begin(passing: &Passing<'_>) -> Result<Reply, Error> {
     let wanted: Option<TaskMetadata> = passing.call.params.read_opt("task")?;
     let params = passing.call.params.without("task").map_err(Error::other)?;
     let call = passing.call.with_params(params);
-    let principal = call.caller.as_ref().map(|caller| caller.principal().clone());
     let reply = Passing { call: &call, ..*passing }.run_as(Mode::Extension).await?;
     let begun = match reply {
         Reply::Extension { done, .. } => {
@@ -59,7 +58,12 @@ async fn begin(passing: &Passing<'_>) -> Result<Reply, Error> {
         }
         Reply::Complete(done) => {
             let is_error = done.is_failed_tool();
-            passing.pool.tasks.held.put(principal, done.text(), is_error, wanted.and_then(|wanted| wanted.ttl))?
+            passing.pool.tasks.held.put(
+                TaskOwner::of(&call),
+                done.text(),
+                is_error,
+                wanted.and_then(|wanted| wanted.ttl),
+            )?
         }
         other => return Ok(other),
     };
@@ -85,10 +89,10 @@ fn task(call: &Call, task: Task) -> Reply {
 }
 
 /// One task at the server.
-struct ExtensionTask<'a> {
-    passing: &'a Passing<'a>,
-    upstream: Arc<Upstream>,
-    id: String,
+pub(super) struct ExtensionTask<'a> {
+    pub(super) passing: &'a Passing<'a>,
+    pub(super) upstream: Arc<Upstream>,
+    pub(super) id: String,
 }
 
 /// An input request that is with the caller.
@@ -101,7 +105,7 @@ struct Asked<'a> {
 
 impl<'a> ExtensionTask<'a> {
     /// The current state.
-    async fn look(&self) -> Result<DetailedTask, Error> {
+    pub(super) async fn look(&self) -> Result<DetailedTask, Error> {
         let params = wire::params(&GetTaskParams::new(&*self.id))?;
         let text = self.passing.ask_server(&self.upstream.client, "tasks/get", &params).await?;
         let task: DetailedTask = from_json(text.as_str()).map_err(broken)?;

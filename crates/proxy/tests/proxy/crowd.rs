@@ -101,6 +101,26 @@ async fn the_first_request_is_assigned_beside_calls_that_receive_none() {
     assert_eq!(runs.load(Ordering::SeqCst), 2);
 }
 
+/// The first requests of a server may be several at once, beside a call of a tool that has never received any: they wait
+/// until that call has ended, however many they are.
+#[tokio::test(start_paused = true)]
+async fn first_requests_that_are_sent_at_once_wait_for_other_calls() {
+    let names = |ctx: Ctx| async move {
+        let ask = async |key| Ok::<_, ToolError>(ctx.elicit::<Name>(key, "who are you?").await?.accepted()?.name);
+        let (one, two, three) = tokio::try_join!(ask("1"), ask("2"), ask("3"))?;
+        Ok::<_, ToolError>(format!("{one}, {two}, {three}"))
+    };
+    let (server, _) = far(SESSIONS);
+    server.add_tool(tool("names", names)).unwrap();
+    let proxy = Proxy::connect(Client::new("proxy", "1"), server).await.unwrap();
+    let client = thoughtful(0, STATELESS, &proxy).await;
+    client.call("slow", ()).await.unwrap();
+    let slow = tokio::spawn(client.call("slow", ()).into_future());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(client.call("names", ()).await.unwrap().text(), "client 0, client 0, client 0");
+    slow.await.unwrap().unwrap();
+}
+
 /// Where no connection is free in time, the error says which are in use.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waited_too_long_is_refused() {

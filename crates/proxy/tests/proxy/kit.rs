@@ -1,7 +1,7 @@
 //! Targets that break, and callers.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
@@ -34,6 +34,8 @@ struct State {
     deaf: AtomicBool,
     /// How many connections there can be.
     most: AtomicUsize,
+    /// The transport that connections say they have.
+    transport: Mutex<Option<&'static str>>,
 }
 
 impl Cable {
@@ -45,6 +47,11 @@ impl Cable {
 
     pub(crate) fn most(self, most: usize) -> Self {
         self.0.most.store(most, Ordering::SeqCst);
+        self
+    }
+
+    pub(crate) fn transport(self, transport: &'static str) -> Self {
+        *self.0.transport.lock().unwrap() = Some(transport);
         self
     }
 
@@ -87,14 +94,14 @@ impl Connect for Plugged {
             state.connected.fetch_add(1, Ordering::SeqCst);
             let mut service: Arc<dyn Service> = Arc::new(self.server.clone());
             let Connected { channel, driver } = service.connect(inbound, limits).await?;
-            let deaf = state.deaf.load(Ordering::SeqCst);
+            let (deaf, transport) = (state.deaf.load(Ordering::SeqCst), *state.transport.lock().unwrap());
             let driver = Box::pin(async move {
                 tokio::select! {
                     ended = driver => ended,
                     () = state.cut.notified() => Err(Error::new(ErrorKind::Transport, "the cable was pulled")),
                 }
             });
-            Ok(Connected { channel: Arc::new(Ear { channel, deaf }), driver })
+            Ok(Connected { channel: Arc::new(Ear { channel, deaf, transport }), driver })
         })
     }
 }
@@ -102,6 +109,7 @@ impl Connect for Plugged {
 struct Ear {
     channel: Arc<dyn Channel>,
     deaf: bool,
+    transport: Option<&'static str>,
 }
 
 impl Channel for Ear {
@@ -126,6 +134,10 @@ impl Channel for Ear {
 
     fn close(&self) {
         self.channel.close();
+    }
+
+    fn transport(&self) -> Option<&'static str> {
+        self.transport
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
 
+mod abilities;
 mod attacks;
 mod crowd;
 mod extensions;

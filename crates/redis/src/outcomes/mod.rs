@@ -16,7 +16,7 @@ use crate::{
 };
 
 static BEGIN: Lua = Lua::new(include_str!("begin.lua"));
-static RENEW: Lua = Lua::new(include_str!("renew.lua"));
+static RENEW: Lua = Lua::lease(include_str!("renew.lua"));
 static FINISH: Lua = Lua::new(include_str!("finish.lua"));
 static ABANDON: Lua = Lua::new(include_str!("abandon.lua"));
 

@@ -17,8 +17,8 @@ use crate::{
 
 static CREATE: Lua = Lua::new(include_str!("create.lua"));
 static LOAD: Lua = Lua::new(include_str!("load.lua"));
-static CLAIM: Lua = Lua::new(include_str!("claim.lua"));
-static RENEW: Lua = Lua::new(include_str!("renew.lua"));
+static CLAIM: Lua = Lua::lease(include_str!("claim.lua"));
+static RENEW: Lua = Lua::lease(include_str!("renew.lua"));
 static REMEMBER: Lua = Lua::new(include_str!("remember.lua"));
 static RELEASE: Lua = Lua::new(include_str!("release.lua"));
 

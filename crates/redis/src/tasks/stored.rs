@@ -21,7 +21,7 @@ use crate::{
 static INSERT: Lua = Lua::new(include_str!("insert.lua"));
 static READ: Lua = Lua::new(include_str!("read.lua"));
 static WRITE: Lua = Lua::new(include_str!("write.lua"));
-static RENEW: Lua = Lua::new(include_str!("renew.lua"));
+static RENEW: Lua = Lua::lease(include_str!("renew.lua"));
 
 const RECORD: &str = "record";
 

@@ -29,6 +29,17 @@ async fn contract_in_a_cluster() {
 }
 
 #[tokio::test]
+async fn a_running_call_keeps_its_lease_when_the_server_is_full() {
+    let Some(server) = Server::start().await else { return };
+    let store = RedisOutcomes::new(&server.redis());
+    let Begun::First(token) = store.begin(&key(), [1; 32], HOUR, HOUR).await.unwrap() else { panic!() };
+    server.fill().await;
+    assert!(store.renew(&key(), token, HOUR).await.unwrap());
+    let other = OutcomeKey::new(Some("alice".into()), "order-2");
+    assert!(store.begin(&other, [1; 32], HOUR, HOUR).await.is_err());
+}
+
+#[tokio::test]
 async fn one_replica_executes_a_call() {
     let Some(server) = Server::start().await else { return };
     let (one, two) = (RedisOutcomes::new(&server.redis()), RedisOutcomes::new(&server.redis()));

@@ -124,6 +124,11 @@ impl Server {
         command.query_async(&mut self.raw().await).await.expect("the command is valid")
     }
 
+    /// Takes its memory: from now on it refuses writes that need more.
+    pub(crate) async fn fill(&self) {
+        self.command::<()>(&["CONFIG", "SET", "maxmemory", "1"]).await;
+    }
+
     /// Asserts that each key has the prefix and a time to live.
     pub(crate) async fn assert_all_expire(&self, prefix: &str) {
         let keys: Vec<String> = self.command(&["KEYS", "*"]).await;

@@ -131,6 +131,22 @@ async fn a_full_server_is_a_clear_error() {
 }
 
 #[tokio::test]
+async fn sessions_go_on_when_the_server_is_full() {
+    let Some(server) = Server::start().await else { return };
+    let (store, one, two) = (RedisSessions::new(&server.redis()), Node::new("one"), Node::new("two"));
+    for id in ["a", "b"] {
+        store.create(record(id), &one, HOUR).await.unwrap();
+    }
+    server.fill().await;
+    let lost = store.renew(&[("a".into(), 1), ("b".into(), 1), ("c".into(), 1)], &one, HOUR).await.unwrap();
+    assert_eq!(lost, [Arc::<str>::from("c")]);
+    store.release("a", 1).await.unwrap();
+    assert_eq!(store.claim("a", &two, HOUR).await.unwrap(), Claim::Owned(record("a"), 2));
+    let error = store.create(record("c"), &one, HOUR).await.unwrap_err();
+    assert!(error.to_string().contains("out of memory"), "{error}");
+}
+
+#[tokio::test]
 async fn a_session_that_is_created_again_has_no_state() {
     let Some(server) = Server::start().await else { return };
     let store = RedisSessions::new(&server.redis());

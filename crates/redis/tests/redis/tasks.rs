@@ -36,6 +36,17 @@ async fn contract_of_tasks() {
 }
 
 #[tokio::test]
+async fn tasks_keep_their_runners_when_the_server_is_full() {
+    let Some(server) = Server::start().await else { return };
+    let store = RedisTasks::new(&server.redis());
+    store.insert(record("a", None), SOON).await.unwrap();
+    server.fill().await;
+    assert_eq!(store.renew(&[("a".to_owned(), 1)], HOUR).await.unwrap(), Vec::<String>::new());
+    assert_eq!(store.claim("a", "two", HOUR).await.unwrap(), None, "the lease is valid");
+    assert!(store.insert(record("b", None), HOUR).await.is_err());
+}
+
+#[tokio::test]
 async fn contract_in_a_cluster() {
     let Some(server) = Server::cluster().await else { return };
     let store = RedisTasks::new(&server.redis());

@@ -17,70 +17,28 @@ use couplet::{
 };
 use couplet_interop::expect;
 use serde_json::json;
-use tokio::time::Instant;
 
 use crate::{Cluster, Outcome};
 
 /// How often each is done: every replica has its turn.
 const TIMES: usize = 6;
-/// How long calls go on while replicas are rolled.
-const ROLLED: Duration = Duration::from_secs(10);
-const RESOURCE: &str = "demo://resource/dynamic/text/1";
+pub(crate) const RESOURCE: &str = "demo://resource/dynamic/text/1";
 
 impl Cluster {
     /// Everything that clients do, once for each replica at least.
     pub(crate) async fn everything(&self) -> Outcome<String> {
         let client = self.everything_at(&self.url).await?;
         for n in 0..TIMES {
-            let sum = client.call("get-sum", json!({ "a": n, "b": 3 })).await?.into_result()?.text();
-            expect("the sum", sum, format!("The sum of {n} and 3 is {}.", n + 3))?;
-            let trip = client.call("book-trip", ()).await?.into_result()?.text();
-            expect("whether the trip is booked", trip.ends_with(": 3 days in Oslo for 2."), true)?;
-            let said = client.call("trigger-sampling-request", json!({ "prompt": "why?" })).await?;
-            expect("whether the model was asked", said.into_result()?.text().contains("42"), true)?;
-            let read = client.read("demo://resource/guarded/it").await?;
-            expect("the guarded text", read.all_text().as_str(), "The secret of it.")?;
-            self.long_operation(&client).await?;
+            sum(&client, n).await?;
+            trip(&client).await?;
+            sampling(&client).await?;
+            guarded(&client).await?;
+            long_operation(&client).await?;
         }
-        self.research(&client).await?;
+        research(&client).await?;
         self.updates(&client).await?;
         client.close().await?;
         Ok(format!("{TIMES} times calls, forms, sampling, resources and progress; a task, and changes"))
-    }
-
-    /// No call fails while replicas are rolled: the client retries what was not carried out.
-    pub(crate) async fn everything_rolled(&self) -> Outcome<String> {
-        let client = self.everything_at(&self.url).await?;
-        let (until, mut calls) = (Instant::now() + ROLLED, 0);
-        while Instant::now() < until {
-            let sum = client.call("get-sum", json!({ "a": calls, "b": 1 })).await?.into_result()?.text();
-            calls += 1;
-            expect("the sum", sum, format!("The sum of {} and 1 is {calls}.", calls - 1))?;
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        client.close().await?;
-        Ok(format!("{calls} calls, none failed"))
-    }
-
-    async fn long_operation(&self, client: &Client) -> Outcome {
-        let heard = Arc::new(AtomicUsize::new(0));
-        let hear = heard.clone();
-        let arguments = json!({ "duration": 0.05, "steps": 5 });
-        let call = client.call("trigger-long-running-operation", arguments).on_progress(move |_| {
-            hear.fetch_add(1, Ordering::SeqCst);
-        });
-        call.await?.into_result()?;
-        Ok(expect("the notifications", heard.load(Ordering::SeqCst), 5)?)
-    }
-
-    /// A task that asks.
-    async fn research(&self, client: &Client) -> Outcome {
-        let arguments = json!({ "topic": "python", "ambiguous": true });
-        let Called::Task(task) = client.call_task("simulate-research-query", arguments).await? else {
-            return Err("the research is not a task".into());
-        };
-        let report = task.wait().await?.into_result()?.text();
-        Ok(expect("whether the report is about it", report.starts_with("# Research Report: python (snake)"), true)?)
     }
 
     /// Changes at any replica are heard by a listener at one of them.
@@ -103,7 +61,7 @@ impl Cluster {
         Ok(())
     }
 
-    async fn everything_at(&self, url: &str) -> Outcome<Client> {
+    pub(crate) async fn everything_at(&self, url: &str) -> Outcome<Client> {
         let client: ClientBuilder = Client::new("cluster", "1.0.0")
             .versions([self.version])
             .extension(ClientTasks::new())
@@ -111,6 +69,49 @@ impl Cluster {
             .on_sample(|_| async { Ok(CreateMessageResult::new("a-model", "42")) });
         Ok(client.connect(couplet::http::connect(url)).await?)
     }
+}
+
+pub(crate) async fn sum(client: &Client, n: usize) -> Outcome {
+    let sum = client.call("get-sum", json!({ "a": n, "b": 3 })).await?.into_result()?.text();
+    Ok(expect("the sum", sum, format!("The sum of {n} and 3 is {}.", n + 3))?)
+}
+
+/// Several forms.
+pub(crate) async fn trip(client: &Client) -> Outcome {
+    let trip = client.call("book-trip", ()).await?.into_result()?.text();
+    Ok(expect("whether the trip is booked", trip.ends_with(": 3 days in Oslo for 2."), true)?)
+}
+
+pub(crate) async fn sampling(client: &Client) -> Outcome {
+    let said = client.call("trigger-sampling-request", json!({ "prompt": "why?" })).await?;
+    Ok(expect("whether the model was asked", said.into_result()?.text().contains("42"), true)?)
+}
+
+/// A resource that asks.
+pub(crate) async fn guarded(client: &Client) -> Outcome {
+    let read = client.read("demo://resource/guarded/it").await?;
+    Ok(expect("the guarded text", read.all_text().as_str(), "The secret of it.")?)
+}
+
+pub(crate) async fn long_operation(client: &Client) -> Outcome {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let hear = heard.clone();
+    let arguments = json!({ "duration": 0.05, "steps": 5 });
+    let call = client.call("trigger-long-running-operation", arguments).on_progress(move |_| {
+        hear.fetch_add(1, Ordering::SeqCst);
+    });
+    call.await?.into_result()?;
+    Ok(expect("the notifications", heard.load(Ordering::SeqCst), 5)?)
+}
+
+/// A task that asks.
+pub(crate) async fn research(client: &Client) -> Outcome {
+    let arguments = json!({ "topic": "python", "ambiguous": true });
+    let Called::Task(task) = client.call_task("simulate-research-query", arguments).await? else {
+        return Err("the research is not a task".into());
+    };
+    let report = task.wait().await?.into_result()?.text();
+    Ok(expect("whether the report is about it", report.starts_with("# Research Report: python (snake)"), true)?)
 }
 
 /// Answers the forms of the tools.

@@ -3,6 +3,7 @@
 //!
 //! Each scenario prints what it has seen and fails with a reason. The executions of tools are counted in the ledger.
 
+mod disturbed;
 mod everything;
 mod outage;
 mod paused;
@@ -10,11 +11,13 @@ mod pay;
 mod raw;
 mod resume;
 mod scenarios;
+mod shortage;
 mod stream;
 
 use std::{env, process::ExitCode, time::Duration};
 
 use couplet::{ProtocolVersion, client::ClientBuilder, prelude::*, tasks::ClientTasks, types::CreateMessageResult};
+use disturbed::Errors;
 use serde_json::json;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -72,9 +75,14 @@ impl Cluster {
             "sessions" => self.sessions().await,
             "paused" => self.paused().await,
             "everything" => self.everything().await,
-            "everything-rolled" => self.everything_rolled().await,
+            "everything-rolled" => self.everything_disturbed(Errors::Failures).await,
+            "everything-killed" => self.everything_disturbed(Errors::Expected).await,
             "outage-sessions" => self.outage_sessions().await,
             "outage-stateless" => self.outage_stateless().await,
+            "full-sessions" => self.full_sessions().await,
+            "full-stateless" => self.full_stateless().await,
+            "slow-sessions" => self.slow_sessions().await,
+            "slow-stateless" => self.slow_stateless().await,
             "resume" => self.resume().await,
             "resume-forwarded" => self.resume_forwarded().await,
             "pay" => self.pay(false).await,

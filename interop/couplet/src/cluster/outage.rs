@@ -1,6 +1,6 @@
 //! Redis is away for 30 seconds while calls run, and comes back without its data.
 //!
-//! The ledger says when: the scenario writes `ready <revision>`, and reads `away` and `back`.
+//! The ledger says when: the scenario writes `ready <case> <revision>`, and reads `<case> begins` and `<case> ends`.
 
 use std::{future::Future, time::Duration};
 
@@ -47,7 +47,7 @@ impl Cluster {
         for what in ["short", "long", "stream"] {
             written(&format!("begin {}", id(what))).await?;
         }
-        self.phase("away").await?;
+        self.begins("away").await?;
         let away = Instant::now();
 
         expect("the status at the owner", bounded(raw::ping(&owner, &session, self.version)).await?, 200)?;
@@ -71,7 +71,7 @@ impl Cluster {
         let lease = away.elapsed();
         let answered = bounded(long).await?.is_ok_and(|answer| answer.contains("\"result\""));
         expect("whether a call without a session is answered", answered, false)?;
-        self.stays_busy(&session).await?;
+        self.stays_busy(&session, "away").await?;
 
         for replica in &self.replicas {
             self.becomes(replica, &session, 404, 503).await?;
@@ -98,7 +98,7 @@ impl Cluster {
         };
         written(&format!("begin {}", id("pay"))).await?;
         written(&format!("begin {}", id("job"))).await?;
-        self.phase("away").await?;
+        self.begins("away").await?;
 
         let keyed = || {
             let call = client.call("pay", json!({ "id": id("keyed"), "millis": 0 })).idempotency_key(id("keyed"));
@@ -109,7 +109,7 @@ impl Cluster {
         let job = bounded(client.call_task("job", json!({ "id": id("refused") }))).await;
         expect("whether a new task is refused", job.is_err(), true)?;
         let mut calls = 0;
-        while ledger::count("back")? == 0 {
+        while !has_ended("away")? {
             bounded(client.call("whoami", ())).await?.into_result()?;
             let greeted = bounded(client.call("greet", ())).await?.into_result()?.text();
             expect("the greeting", greeted.as_str(), "Hello Ada and Grace")?;
@@ -132,17 +132,18 @@ impl Cluster {
         Ok(format!("{calls} calls and as many forms, none failed; a call of 35 s was answered"))
     }
 
-    /// Says that the scenario is ready, and waits for the next phase.
-    async fn phase(&self, name: &str) -> Outcome {
-        ledger::write(&format!("ready {}", self.version))?;
-        if eventually(|| async { ledger::count(name).is_ok_and(|count| count > 0) }).await {
+    /// Says that the scenario is ready, and waits until the case begins.
+    pub(crate) async fn begins(&self, case: &str) -> Outcome {
+        ledger::write(&format!("ready {case} {}", self.version))?;
+        let begins = format!("{case} begins");
+        if eventually(|| async { ledger::count(&begins).is_ok_and(|count| count > 0) }).await {
             return Ok(());
         }
-        Err(format!("Redis was not `{name}` in time").into())
+        Err(format!("Redis was not {case} in time").into())
     }
 
     /// Waits until a `ping` has a status; before, it may have another one, and no third. A 503 has a `Retry-After`.
-    async fn becomes(&self, url: &str, session: &str, wanted: u16, before: u16) -> Outcome {
+    pub(crate) async fn becomes(&self, url: &str, session: &str, wanted: u16, before: u16) -> Outcome {
         let started = Instant::now();
         while started.elapsed() < PHASE {
             let (status, retry) = bounded(raw::ping_status(url, session, self.version)).await?;
@@ -159,11 +160,11 @@ impl Cluster {
     }
 
     /// Every replica refuses the session until Redis is back.
-    async fn stays_busy(&self, session: &str) -> Outcome {
-        while ledger::count("back")? == 0 {
+    pub(crate) async fn stays_busy(&self, session: &str, case: &str) -> Outcome {
+        while !has_ended(case)? {
             for replica in &self.replicas {
                 let answer = bounded(raw::ping_status(replica, session, self.version)).await?;
-                if !is_busy(&answer) && ledger::count("back")? == 0 {
+                if !is_busy(&answer) && !has_ended(case)? {
                     return Err(format!("the answer without Redis is {answer:?}").into());
                 }
             }
@@ -187,7 +188,7 @@ impl Cluster {
     }
 
     /// The URL of the replica that owns a session.
-    async fn owner_of(&self, session: &str) -> Outcome<String> {
+    pub(crate) async fn owner_of(&self, session: &str) -> Outcome<String> {
         let owner = self.process_of(session).await?;
         for replica in &self.replicas {
             if self.process_at(replica).await? == owner {
@@ -198,12 +199,17 @@ impl Cluster {
     }
 }
 
-fn is_busy(answer: &(u16, Option<String>)) -> bool {
+/// Whether a case is over.
+pub(crate) fn has_ended(case: &str) -> Outcome<bool> {
+    Ok(ledger::count(&format!("{case} ends"))? > 0)
+}
+
+pub(crate) fn is_busy(answer: &(u16, Option<String>)) -> bool {
     matches!(answer, (503, Some(_)))
 }
 
 /// Nothing may hang.
-async fn bounded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+pub(crate) async fn bounded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
     work: impl IntoFuture<Output = Result<T, E>>,
 ) -> Outcome<T> {
     let ended = timeout(BOUND, work.into_future()).await.map_err(|_| format!("something took more than {BOUND:?}"))?;
@@ -211,7 +217,7 @@ async fn bounded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 }
 
 /// Waits until something holds; false if it does not in time.
-async fn eventually<F: Future<Output = bool>>(holds: impl Fn() -> F) -> bool {
+pub(crate) async fn eventually<F: Future<Output = bool>>(holds: impl Fn() -> F) -> bool {
     let started = Instant::now();
     while started.elapsed() < PHASE {
         if holds().await {

@@ -19,7 +19,7 @@ use super::{
     results::Results,
     rig::Rig,
 };
-use crate::{Failure, workspace::cargo};
+use crate::{Failure, optimized};
 
 /// The parts, in the order in which they run.
 const PARTS: [&str; 6] = ["calls", "machine", "big", "list", "instructions", "fleet"];
@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     let (wanted, options) = options(arguments)?;
     let folders = Folders::new()?;
     folders.build_ours()?;
-    build()?;
+    optimized::build()?;
     let rig = Rig::new(folders, &options);
     let gateways = there(&rig, &options)?;
     let mut results = Results::new(&rig.folders.bench.join("gateway.jsonl"), options.more)?;
@@ -54,14 +54,9 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds the program that has the gateway.
-fn build() -> Result<(), Failure> {
-    cargo(["build", "--profile", "dist", "--package", "couplet-cli"])
-}
-
 /// The instructions that our gateway adds to a call, by case.
 pub(super) fn instructions(rig: &Rig) -> Result<Vec<(String, u64)>, Failure> {
-    build()?;
+    optimized::build()?;
     count::added(rig)
 }
 

@@ -19,6 +19,7 @@ use super::{kits::Folders, report};
 use crate::{
     Failure,
     browser::Driver,
+    optimized,
     workspace::{capture, cargo, command},
 };
 
@@ -58,7 +59,8 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     let chromium = Driver::installed().ok_or("there is no Chromium: install it, or set COUPLET_CHROMIUM")?;
     let folders = Folders::new()?;
     if !is_built {
-        cargo(["build", "--profile", "dist", "--package", "couplet-cli", "--package", "couplet-everything"])?;
+        optimized::build()?;
+        cargo(["build", "--profile", "dist", "--package", "couplet-everything"])?;
     }
     let server = folders.our("couplet-everything");
     let tools = tools(&folders, &server)?;

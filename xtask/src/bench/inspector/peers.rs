@@ -5,8 +5,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    thread::sleep,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 
 use super::super::{kits::Folders, rig::free_address};
@@ -114,22 +113,7 @@ impl Peer {
 
     fn url(self, group: &mut Group, log: &Path) -> Result<String, Failure> {
         let mark = if self == Self::Couplet { "#token=" } else { "_API_TOKEN=" };
-        let began = Instant::now();
-        loop {
-            let text = fs::read_to_string(log).unwrap_or_default();
-            // A line is whole when the next one has begun.
-            let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).flat_map(str::split_whitespace);
-            if let Some(url) = lines.into_iter().find(|word| word.starts_with("http://") && word.contains(mark)) {
-                return Ok(url.to_owned());
-            }
-            if let Some(status) = group.ended() {
-                return Err(format!("{} ended at once: {status}\n{text}", self.name()));
-            }
-            if began.elapsed() > START {
-                return Err(format!("{} printed no URL within {} s\n{text}", self.name(), START.as_secs()));
-            }
-            sleep(Duration::from_millis(2));
-        }
+        group.url(log, mark, START).map_err(|why| format!("{} {why}", self.name()))
     }
 }
 

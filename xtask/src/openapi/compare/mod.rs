@@ -13,7 +13,7 @@ use serde_json::Value;
 use self::{inputs::Input, measure::Measured};
 use super::documents;
 use crate::{
-    Failure, bench,
+    Failure, bench, optimized,
     workspace::{self, command, describe, root, show},
 };
 
@@ -51,7 +51,7 @@ pub(super) fn run(options: &[&str]) -> Result<(), Failure> {
         _ => return Err("the only option is `--write`".to_owned()),
     };
     let folder = documents::fetch()?.map_err(|why| format!("the documents cannot be had: {why}"))?;
-    workspace::cargo(["build", "--profile", "dist", "--package", "couplet-cli"])?;
+    optimized::build()?;
     let couplet = workspace::target()?.join("dist/couplet");
     let python = bench::fastmcp()?;
     let wanted = |name: &&(&str, Make)| names.is_empty() || names.contains(&name.0);

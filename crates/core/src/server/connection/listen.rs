@@ -70,14 +70,14 @@ impl ServerConnection {
         about: &Description,
     ) -> Result<(), RpcError> {
         let (mut honoured, mut interest) = modern::listen(params, revision, peer, about, self.limits.uris)?;
-        let permitted = |uri: &String| self.service.may_subscribe(uri, self.asker.0.as_deref());
-        interest.uris.retain(permitted);
-        honoured.resource_subscriptions.iter_mut().for_each(|uris| uris.retain(permitted));
-        interest.principal = self.asker.0.as_ref().map(|caller| caller.principal().clone());
         if self.listens.len() >= self.limits.subscriptions {
             let most = self.limits.subscriptions;
             return Err(RpcError::internal(format!("there are already {most} subscriptions on this connection")));
         }
+        // Decided once for each resource: a service may record its decisions.
+        interest.uris.retain(|uri| self.service.may_subscribe(uri, self.asker.0.as_deref()));
+        honoured.resource_subscriptions.iter_mut().for_each(|uris| uris.retain(|uri| interest.uris.contains(uri)));
+        interest.principal = self.asker.0.as_ref().map(|caller| caller.principal().clone());
         let uris = interest.uris.clone();
         let changes = self.service.hub().subscribe(interest);
         let work = if uris.is_empty() { None } else { self.service.subscribing(&uris) };

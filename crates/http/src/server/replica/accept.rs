@@ -15,6 +15,7 @@ use crate::server::{
     },
     request::{access_log::Access, context::HttpRequest, text_of},
     response::{self, Reply},
+    session::misdirected,
 };
 
 /// The digest of the body of a forwarded request.
@@ -127,9 +128,4 @@ impl Endpoint {
             Err(refused) => *refused,
         }
     }
-}
-
-/// The session of a forwarded request is not here.
-pub(crate) fn misdirected() -> Reply {
-    response::error(StatusCode::MISDIRECTED_REQUEST, "the session belongs to another replica")
 }

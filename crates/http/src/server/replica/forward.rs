@@ -16,7 +16,6 @@ use crate::server::{
     endpoint::Endpoint,
     replica::{
         HEADER, Replicas,
-        accept::misdirected,
         envelope::{Claimed, Envelope, body_digest, digest, forwarded},
         relay::{Relay, RelayBody},
     },
@@ -26,6 +25,7 @@ use crate::server::{
         claim::{Found, There},
         elsewhere,
         live::LiveSession,
+        misdirected,
         store::{Node, SessionRecord},
         store_timeout::SharedStore,
     },

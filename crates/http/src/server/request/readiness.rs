@@ -124,7 +124,8 @@ impl Endpoint {
     }
 
     /// Makes the endpoint not [ready](Endpoint::is_ready) and serves as before: for the time in which load balancers
-    /// notice, before [`Endpoint::shut_down`]. It cannot be undone, and holds for all clones.
+    /// notice, before [`Endpoint::shut_down`]. It cannot be undone, and holds for all clones. A shared session in which nothing
+    /// runs goes to the replica that forwards a request for it.
     ///
     /// ```
     /// use couplet_http::server::Endpoint;

@@ -466,11 +466,17 @@ impl State {
 
     /// Whether nothing runs and nothing is open.
     pub(crate) fn is_idle(&self) -> bool {
-        self.lines.is_empty()
-            && self.gets.is_empty()
-            && self.inbox.is_empty()
-            && self.finishing.is_none()
-            && self.unsent.is_none()
+        self.gets.is_empty() && self.is_quiet()
+    }
+
+    /// Whether nothing runs and no request has the connection right now. Streams that belong to no request may be open.
+    #[cfg(feature = "replicas")]
+    pub(crate) fn runs_nothing(&self) -> bool {
+        self.is_quiet() && self.parked.as_ref().is_some_and(|connection| connection.unanswered() == 0)
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.lines.is_empty() && self.inbox.is_empty() && self.finishing.is_none() && self.unsent.is_none()
     }
 }
 

@@ -101,6 +101,9 @@ impl Endpoint {
             },
             Err(reply) => return *reply,
         };
+        if self.hand_over(&live, &admitted).await {
+            return misdirected();
+        }
         if !live.is_established() {
             self.state.sessions.establish(&live);
         }
@@ -161,6 +164,9 @@ impl Endpoint {
             }
             Err(reply) => return *reply,
         };
+        if self.hand_over(&live, &admitted).await {
+            return misdirected();
+        }
         let reader = match headers.get(LAST_EVENT_ID) {
             Some(id) if !id.is_empty() => self.resume(&live, text_of(headers, LAST_EVENT_ID).unwrap_or("?")).await,
             _ => self.listen(&live),
@@ -345,6 +351,11 @@ fn retry(frame: &Frame) -> Retry {
         },
         Frame::Batch(_) => Retry::Never,
     }
+}
+
+/// The request was not handled, because another replica owns the session.
+pub(crate) fn misdirected() -> Reply {
+    response::error(StatusCode::MISDIRECTED_REQUEST, "the session belongs to another replica")
 }
 
 /// The session was lost while a request was under way.

@@ -10,6 +10,7 @@ use tokio::{task::JoinSet, time::Instant};
 use crate::server::{
     endpoint::{Config, Endpoint},
     lock,
+    request::admit::Admitted,
     session::{
         driver::remember,
         lease::Lease,
@@ -153,6 +154,24 @@ impl Endpoint {
         });
     }
 
+    /// Releases a session for the replica that has forwarded a request, if this one shuts down and nothing runs in the session;
+    /// returns whether it did. The request is not handled. Its handler might send a request to the client here, whose answer
+    /// would come too late.
+    #[cfg(feature = "replicas")]
+    pub(crate) async fn hand_over(&self, live: &Arc<LiveSession>, admitted: &Admitted) -> bool {
+        let hands_over = self.is_draining() && admitted.forwarded.is_some() && lock(&live.state).runs_nothing();
+        if hands_over {
+            self.release(vec![live.clone()]).await;
+        }
+        hands_over
+    }
+
+    #[cfg(not(feature = "replicas"))]
+    #[expect(clippy::unused_async, reason = "requests are not forwarded")]
+    pub(crate) async fn hand_over(&self, _: &Arc<LiveSession>, _: &Admitted) -> bool {
+        false
+    }
+
     /// Waits until no call runs in a session that another replica can take over. A client that lost its connection resumes
     /// the stream of a call there, and finds the answer if the call has finished.
     #[cfg(feature = "listen")]
@@ -178,7 +197,7 @@ impl Endpoint {
 
     /// Releases sessions, one call at a time: the last one of a shutdown does not return before the others have, whose
     /// sessions are out of the table already.
-    async fn release(&self, sessions: Vec<Arc<LiveSession>>) {
+    pub(crate) async fn release(&self, sessions: Vec<Arc<LiveSession>>) {
         let _turn = self.state.releasing.lock().await;
         let gone = sessions.into_iter().filter(|live| self.state.sessions.remove_this(live));
         let end = |live: Arc<LiveSession>| {
