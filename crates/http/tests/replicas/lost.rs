@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_http::server::{Node, SessionStore};
+use couplet_http::server::{HttpLimits, Node, Replica, SessionStore};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use crate::{
-    member::{Member, expire, store},
+    member::{KEY, Member, expire, store},
     store::TestStore,
     support::{POLLING, Session, call, eventually},
 };
@@ -45,20 +45,49 @@ async fn a_session_is_taken_over_when_the_lease_of_a_dead_owner_is_over() {
     assert_eq!(two.endpoint.session_count(), 1);
 }
 
+/// A session whose owner is an earlier process at the address of a replica.
+async fn of_earlier(store: &Arc<TestStore>, replica: &Member) -> Session {
+    let other = Member::new(store).await;
+    let session = Session::open(&other.endpoint, POLLING).await;
+    expire(store, &session.id, 1).await;
+    let earlier = Node::new("earlier").with_url(&*replica.url);
+    store.sessions.claim(&session.id, &earlier, Duration::from_secs(3600)).await.unwrap();
+    session
+}
+
 #[tokio::test]
-async fn a_process_that_restarts_at_the_same_address_is_not_the_owner() {
+async fn a_session_is_taken_over_at_once_when_another_process_has_the_address_of_its_owner() {
     let store = store();
     let (one, two) = (Member::new(&store).await, Member::new(&store).await);
-    let session = Session::open(&one.endpoint, POLLING).await;
-    // The store names an earlier process at the address of the first replica.
-    let owner = expire(&store, &session.id, 1).await;
-    let earlier = Node::new("earlier").with_url(owner.url.clone().unwrap());
-    store.sessions.claim(&session.id, &earlier, Duration::from_secs(3600)).await.unwrap();
-    let session = session.at(&two.endpoint);
-    assert_eq!(session.tool(1, "hello").await.status, 503, "it says that it is not, and the lease is valid");
-    expire(&store, &session.id, 2).await;
-    assert_eq!(session.tool(2, "hello").await.status, 200);
+    let session = of_earlier(&store, &one).await.at(&two.endpoint);
+    assert_eq!(session.tool(1, "hello").await.status, 200, "the process at that address says that it is another one");
     assert_eq!((two.endpoint.session_count(), one.wire.count()), (1, 1));
+    assert_eq!(session.tool(2, "hello").await.status, 200);
+    assert_eq!(session.at(&one.endpoint).tool(3, "hello").await.status, 200, "the other one knows the new owner");
+    assert_eq!((one.endpoint.session_count(), two.wire.count()), (0, 1));
+}
+
+#[tokio::test]
+async fn a_process_takes_over_the_sessions_of_an_earlier_one_at_its_address() {
+    let store = store();
+    let one = Member::new(&store).await;
+    let session = of_earlier(&store, &one).await.at(&one.endpoint);
+    assert_eq!(session.tool(1, "hello").await.status, 200);
+    assert_eq!((one.endpoint.session_count(), one.wire.count()), (1, 0));
+}
+
+/// The leases of an earlier process have expired when this one has run for longer: the owner runs at the same time.
+#[tokio::test]
+async fn sessions_of_a_process_that_has_the_same_url_by_mistake_are_left_to_it() {
+    let store = store();
+    let limits = HttpLimits::default().session_lease(Duration::ZERO);
+    let one = Member::with(&store, |endpoint, url| endpoint.limits(limits).replica(Replica::new(url, KEY).unwrap()));
+    let (one, two) = (one.await, Member::new(&store).await);
+    let session = of_earlier(&store, &one).await;
+    for replica in [&one, &two] {
+        assert_eq!(session.at(&replica.endpoint).tool(1, "hello").await.status, 503);
+        assert_eq!(replica.endpoint.session_count(), 0);
+    }
 }
 
 /// A session that a replica owns which reads requests and cuts the connection.

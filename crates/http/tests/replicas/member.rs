@@ -35,6 +35,7 @@ pub(crate) const KEY: [u8; 32] = [7; 32];
 /// A replica.
 pub(crate) struct Member {
     pub(crate) endpoint: Endpoint,
+    pub(crate) url: String,
     pub(crate) handle: ServerHandle,
     pub(crate) seen: Seen,
     pub(crate) wire: Arc<Wire>,
@@ -82,10 +83,10 @@ impl Member {
         let seen = Seen::default();
         let handle = server(&seen);
         let endpoint = Endpoint::new(handle.clone()).sessions(store.clone()).events(store.clone());
-        let endpoint = configure(endpoint, url);
+        let endpoint = configure(endpoint, url.clone());
         let wire = Arc::new(Wire::default());
         let task = tokio::spawn(serve(listener, endpoint.clone(), wire.clone()));
-        Self { endpoint, handle, seen, wire, task }
+        Self { endpoint, url, handle, seen, wire, task }
     }
 
     /// Ends it as a crash would: its connections are cut, and its leases stay until they expire.

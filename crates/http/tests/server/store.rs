@@ -81,8 +81,14 @@ impl SessionStore for TestStore {
         self.run("load", move || self.sessions.load(id))
     }
 
-    fn claim<'a>(&'a self, id: &'a str, node: &'a Node, lease: Duration) -> BoxFuture<'a, Result<Claim, Error>> {
-        self.run("claim", move || self.sessions.claim(id, node, lease))
+    fn claim_from<'a>(
+        &'a self,
+        id: &'a str,
+        gone: &'a Node,
+        node: &'a Node,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Claim, Error>> {
+        self.run("claim", move || self.sessions.claim_from(id, gone, node, lease))
     }
 
     fn renew<'a>(

@@ -1,5 +1,5 @@
 -- Claims a session. KEYS[1]: the session. ARGV: node, sealed owner, milliseconds of the lease, milliseconds of the
--- lifetime. Returns nothing if there is none, the owner if another node has a valid lease, or else the record, the
+-- lifetime, node that is gone. Returns nothing if there is none, the owner if another node has a valid lease, or else the record, the
 -- memory and the generation.
 local found = redis.call('HMGET', KEYS[1], 'record', 'memory', 'node', 'owner', 'until', 'generation')
 if not found[1] then
@@ -7,7 +7,7 @@ if not found[1] then
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if found[4] and found[3] ~= ARGV[1] and (tonumber(found[5]) or 0) > now then
+if found[4] and found[3] ~= ARGV[1] and found[3] ~= ARGV[5] and (tonumber(found[5]) or 0) > now then
     return { found[4] }
 end
 local generation = (tonumber(found[6]) or 0) + 1

@@ -109,13 +109,14 @@ impl RedisSessions {
         Ok(Some((record, owner)))
     }
 
-    async fn claim_session(&self, id: &str, node: &Node, lease: Duration) -> Result<Claim, Error> {
+    async fn claim_session(&self, id: &str, gone: &Node, node: &Node, lease: Duration) -> Result<Claim, Error> {
         let name = self.name(id);
         let input = Input::new(&name)
             .bytes(&*node.id)
             .bytes(self.seal_node(&name, node)?)
             .number(millis(lease))
-            .number(self.expiry(lease));
+            .number(self.expiry(lease))
+            .bytes(&*gone.id);
         let found: Vec<Vec<u8>> = self.redis.run(&CLAIM, input, Repeat::Safe).await?;
         match &found[..] {
             [] => Ok(Claim::Missing),
@@ -165,8 +166,14 @@ impl SessionStore for RedisSessions {
         Box::pin(self.load_session(id))
     }
 
-    fn claim<'a>(&'a self, id: &'a str, node: &'a Node, lease: Duration) -> BoxFuture<'a, Result<Claim, Error>> {
-        Box::pin(self.claim_session(id, node, lease))
+    fn claim_from<'a>(
+        &'a self,
+        id: &'a str,
+        gone: &'a Node,
+        node: &'a Node,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Claim, Error>> {
+        Box::pin(self.claim_session(id, gone, node, lease))
     }
 
     fn renew<'a>(

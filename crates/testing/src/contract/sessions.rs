@@ -28,6 +28,7 @@ pub async fn session_store(store: &dyn SessionStore) {
     kit.records().await;
     kit.memory().await;
     kit.claims().await;
+    kit.claims_of_the_gone().await;
     kit.renewals().await;
     kit.releases().await;
     kit.removals().await;
@@ -159,6 +160,26 @@ impl Kit<'_> {
         assert!(!late, "the old owner stores nothing");
         self.store.release("contract-a", second).await.expect("the store answers");
         assert_eq!(self.claim("contract-a", &self.one).await, Claim::Elsewhere(self.two.clone()), "nor releases it");
+        self.remove("contract-a").await;
+    }
+
+    async fn claims_of_the_gone(&self) {
+        let claim_from = async |gone: &Node, node: &Node| {
+            self.store.claim_from("contract-a", gone, node, LONG).await.expect("a session is claimed")
+        };
+        assert_eq!(claim_from(&self.one, &self.two).await, Claim::Missing, "what does not exist is not claimed");
+        let ours = self.create("contract-a").await;
+        let (elsewhere, three) = (Claim::Elsewhere(self.one.clone()), Node::new("contract-three"));
+        assert_eq!(claim_from(&three, &self.two).await, elsewhere, "the lease of a node that is not gone is respected");
+        let Claim::Owned(record, second) = claim_from(&self.one, &self.two).await else {
+            panic!("the lease of a node that is gone does not count")
+        };
+        assert_eq!((&record, second > 1), (&ours, true), "the generation grows: {second}");
+        let owned = Some((ours, Some(self.two.clone())));
+        assert_eq!(self.load("contract-a").await, owned, "the new owner is known");
+        assert!(!self.renew("contract-a", 1, &self.one, LONG).await, "the old one lost it");
+        assert_eq!(claim_from(&self.one, &three).await, Claim::Elsewhere(self.two.clone()), "once, and for all others");
+        assert!(self.renew("contract-a", second, &self.two, LONG).await, "the new one owns it");
         self.remove("contract-a").await;
     }
 

@@ -20,8 +20,8 @@ use crate::{
 
 /// How long clients go on at least.
 const TIME: Duration = Duration::from_secs(10);
-/// How long a step may take: longer than the lease of a replica that was killed.
-const LIMIT: Duration = Duration::from_secs(25);
+/// How long a step may take: longer than the leases of a task whose replica was killed, and of the one that was killed next.
+const LIMIT: Duration = Duration::from_secs(45);
 /// How long a change may take after its cause.
 const CHANGE: Duration = Duration::from_millis(300);
 /// How often changes are caused until one must have been notified.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use couplet_core::clock::unix_seconds;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 
 use crate::server::{
     endpoint::Endpoint,
@@ -15,7 +15,7 @@ use crate::server::{
     },
     request::{access_log::Access, context::HttpRequest, text_of},
     response::{self, Reply},
-    session::misdirected,
+    session::{misdirected, store::Node, store_timeout::SharedStore},
 };
 
 /// The digest of the body of a forwarded request.
@@ -66,7 +66,7 @@ impl Endpoint {
         }
         // The sender may have meant an earlier process at this address.
         if self.config.shared.as_ref().is_none_or(|shared| shared.node.id != envelope.to) {
-            return Err(Box::new(misdirected()));
+            return Err(Box::new(self.addressed_to_another(replicas, &envelope)));
         }
         match lock(&replicas.nonces).take(envelope.nonce, now) {
             Nonce::Fresh => Ok(envelope),
@@ -76,6 +76,27 @@ impl Endpoint {
                 Err(Box::new(response::busy(StatusCode::SERVICE_UNAVAILABLE, what)))
             }
         }
+    }
+
+    /// Answers a request for another process at this address.
+    fn addressed_to_another(&self, replicas: &Replicas, envelope: &Envelope) -> Reply {
+        let mut reply = misdirected();
+        if !replicas.has_predecessor(self.config.limits.session_lease) {
+            let url = &*replicas.replica.url;
+            tracing::warn!(
+                url,
+                "another process owns sessions with the URL of this replica: each needs one of its own"
+            );
+        } else if let Some(Ok(proof)) = replicas.replica.prove_succession(envelope).map(HeaderValue::try_from) {
+            reply.headers_mut().insert(HEADER, proof);
+        }
+        reply
+    }
+
+    /// Whether this replica has taken the place of the owner of a session, whose process is gone.
+    pub(crate) fn succeeds(&self, shared: &SharedStore, owner: &Node) -> bool {
+        let has_predecessor = |replicas: &Arc<Replicas>| replicas.has_predecessor(self.config.limits.session_lease);
+        self.config.replicas.as_ref().is_some_and(has_predecessor) && owner.url == shared.node.url
     }
 
     /// Whether this replica shuts down, and does not own a session any more.

@@ -89,6 +89,27 @@ impl Replica {
     }
 }
 
+/// The proof that the process which a request was for is gone: a replica with another id has received it at the address of
+/// that process. It is valid for this request alone.
+impl Replica {
+    /// Signs that the addressee is gone.
+    pub(crate) fn prove_succession(&self, envelope: &Envelope) -> Option<String> {
+        Some(BASE64.encode(HMAC::mac(succession(envelope), self.keys.first()?)))
+    }
+
+    /// Whether a proof is that for a request.
+    pub(crate) fn proves_succession(&self, proof: &[u8], envelope: &Envelope) -> bool {
+        let Some(mac) = BASE64.decode(proof).ok().and_then(|mac| <[u8; 32]>::try_from(mac).ok()) else { return false };
+        let signed = succession(envelope);
+        self.keys.iter().fold(false, |found, key| HMAC::verify(&signed, key, &mac) | found)
+    }
+}
+
+/// The signed text: no envelope begins like this.
+fn succession(envelope: &Envelope) -> Vec<u8> {
+    [b"succession.", &envelope.nonce[..], envelope.to.as_bytes()].concat()
+}
+
 impl Claimed {
     /// A caller, to be sent; nothing if its claims cannot be.
     pub(crate) fn of(caller: &Caller, types: &ClaimTypes) -> Option<Self> {
@@ -174,6 +195,21 @@ mod tests {
 
     fn replica(key: u8) -> Replica {
         Replica::new("http://127.0.0.1:1/mcp", [key; 32]).expect("it is a URL")
+    }
+
+    #[test]
+    fn a_succession_is_proved_for_one_request() {
+        let (ours, theirs) = (replica(1), replica(2));
+        let proof = ours.prove_succession(&envelope()).expect("there is a key");
+        assert!(ours.proves_succession(proof.as_bytes(), &envelope()));
+        assert!(theirs.also_accepts([1; 32]).proves_succession(proof.as_bytes(), &envelope()), "keys can be changed");
+        assert!(!replica(2).proves_succession(proof.as_bytes(), &envelope()), "another key");
+        for other in [Envelope { nonce: [2; 16], ..envelope() }, Envelope { to: "other".into(), ..envelope() }] {
+            assert!(!ours.proves_succession(proof.as_bytes(), &other));
+        }
+        for forged in [&b""[..], b"?", &proof.as_bytes()[1..], &[0xff; 43]] {
+            assert!(!ours.proves_succession(forged, &envelope()));
+        }
     }
 
     fn envelope() -> Envelope {

@@ -41,6 +41,8 @@ enum Sent {
     Answered(Response<Incoming>),
     /// It was not handled: it may be sent elsewhere.
     Refused,
+    /// It was not handled: another process has the address of the owner, whose process is gone.
+    Succeeded,
     /// It may have been handled.
     Unknown,
 }
@@ -76,8 +78,9 @@ impl Endpoint {
                     let closes = reply.headers().get(header::CONNECTION).is_some_and(|value| value == "close");
                     reply.status().is_success() && request.method != Method::DELETE && !closes
                 }
-                Sent::Refused | Sent::Unknown => false,
+                Sent::Refused | Sent::Succeeded | Sent::Unknown => false,
             };
+            let is_succeeded = matches!(sent, Sent::Succeeded);
             self.note_owner(&there, admitted.principal(), is_owner);
             match sent {
                 Sent::Answered(reply) => {
@@ -85,10 +88,11 @@ impl Endpoint {
                     return Err(self.relay(reply, admitted).await.into());
                 }
                 Sent::Unknown if retry == Retry::Never => return Err(unknown().into()),
-                Sent::Refused | Sent::Unknown => {}
+                Sent::Refused | Sent::Succeeded | Sent::Unknown => {}
             }
             let found = match &there.record {
-                Some(record) => self.claim_from(shared, record, &there.owner).await?,
+                Some(record) if is_succeeded => self.claim_from(shared, record, &there.owner).await?,
+                Some(record) => self.claim_unreachable(shared, record, &there.owner).await?,
                 None => self.look_up(shared, &there.id, admitted.principal()).await?,
             };
             match found {
@@ -105,7 +109,7 @@ impl Endpoint {
 
     /// Claims a session whose owner cannot be reached. One that shuts down has closed its listener, and releases the session
     /// in a moment.
-    async fn claim_from(
+    async fn claim_unreachable(
         &self,
         shared: &SharedStore,
         record: &SessionRecord,
@@ -156,7 +160,13 @@ impl Endpoint {
         // A call without a response for that long begins its stream.
         let sent = within(limits.keep_alive + limits.stall, pin!(replicas.client.request(outgoing))).await;
         Ok(match sent {
-            Some(Ok(reply)) if reply.status() == StatusCode::MISDIRECTED_REQUEST => Sent::Refused,
+            Some(Ok(reply)) if reply.status() == StatusCode::MISDIRECTED_REQUEST => {
+                let proof = reply.headers().get(HEADER).map(HeaderValue::as_bytes);
+                match proof.is_some_and(|proof| replicas.replica.proves_succession(proof, &envelope)) {
+                    true => Sent::Succeeded,
+                    false => Sent::Refused,
+                }
+            }
             Some(Ok(reply)) => Sent::Answered(reply),
             Some(Err(error)) if error.is_connect() => {
                 tracing::warn!(%error, "the owner of a session cannot be reached");

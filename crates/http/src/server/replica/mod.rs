@@ -11,6 +11,7 @@ pub(crate) mod relay;
 use std::{
     fmt,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -20,6 +21,7 @@ use http::HeaderName;
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
 use serde::{Serialize, de::DeserializeOwned};
+use tokio::time::Instant;
 
 use crate::server::{
     replica::{
@@ -173,6 +175,7 @@ pub(crate) struct Replicas {
     pub(crate) claims: ClaimTypes,
     pub(crate) nonces: Mutex<Nonces>,
     owners: Mutex<Owners>,
+    started: Instant,
     client: Client<Connector, Full<Bytes>>,
 }
 
@@ -185,7 +188,22 @@ impl Replicas {
             panic!("the claims `{name}` of callers cannot be sent to other replicas: name them with `Replica::claims`");
         }
         let owners = Mutex::new(Owners::new());
-        Self { nonces: Mutex::default(), owners, client: replica.dial.client(), claims, replica }
+        Self {
+            nonces: Mutex::default(),
+            owners,
+            started: Instant::now(),
+            client: replica.dial.client(),
+            claims,
+            replica,
+        }
+    }
+}
+
+impl Replicas {
+    /// Whether an earlier process at this address can have valid leases: they end with the lease of a session after its own
+    /// end. Later, such leases are those of a process that runs, and has the same URL by mistake.
+    pub(crate) fn has_predecessor(&self, lease: Duration) -> bool {
+        self.started.elapsed() < lease
     }
 }
 

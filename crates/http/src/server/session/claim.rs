@@ -85,13 +85,26 @@ impl Endpoint {
         let found = found.filter(|(record, _)| record.principal.as_ref() == principal);
         let Some((record, owner)) = found else { return Err(not_found().into()) };
         match owner.filter(|owner| owner.id != shared.node.id) {
+            #[cfg(feature = "replicas")]
+            Some(owner) if self.succeeds(shared, &owner) => self.claim_from(shared, &record, &owner).await,
             Some(owner) => Ok(Found::There(There::new(record, owner))),
             None => self.claim(shared, &record).await,
         }
     }
 
-    /// Claims a session. Of several requests at a time one does so, and the others wait for it.
+    /// Claims a session that no other replica has a lease for.
     pub(crate) async fn claim(&self, shared: &SharedStore, record: &SessionRecord) -> Result<Found, Box<Reply>> {
+        self.claim_from(shared, record, &shared.node).await
+    }
+
+    /// Claims a session that only a process that is gone has a lease for. Of several requests at a time one does so, and the
+    /// others wait for it.
+    pub(crate) async fn claim_from(
+        &self,
+        shared: &SharedStore,
+        record: &SessionRecord,
+        gone: &Node,
+    ) -> Result<Found, Box<Reply>> {
         loop {
             let turn = match self.state.claims.begin(&record.id) {
                 Ok(turn) => turn,
@@ -107,7 +120,7 @@ impl Endpoint {
                 return Ok(Found::Here(live));
             }
             self.state.sessions.check(record.principal.as_ref(), record.opening.len(), &self.config.limits)?;
-            return match self.config.claim(shared, &record.id).await {
+            return match self.config.claim(shared, &record.id, gone).await {
                 Ok((Claim::Owned(record, generation), asked)) => {
                     let lease = Lease::new(generation, asked, self.config.limits.session_lease);
                     self.take_over(shared, record, lease).await.map(Found::Here)

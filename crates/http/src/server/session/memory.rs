@@ -88,9 +88,9 @@ impl MemorySessions {
         (until, later(until, self.lifetime))
     }
 
-    fn try_claim(&self, id: &str, node: &Node, lease: Duration) -> Claim {
+    fn try_claim(&self, id: &str, gone: &Node, node: &Node, lease: Duration) -> Claim {
         let claimed = self.with(id, |entry, now| {
-            if let Some(owner) = entry.owner_at(now).filter(|owner| owner.id != node.id) {
+            if let Some(owner) = entry.owner_at(now).filter(|owner| owner.id != node.id && owner.id != gone.id) {
                 return Claim::Elsewhere(owner.clone());
             }
             let (until, expires) = self.expiry(now, lease);
@@ -161,8 +161,14 @@ impl SessionStore for MemorySessions {
         Box::pin(ready(Ok(found)))
     }
 
-    fn claim<'a>(&'a self, id: &'a str, node: &'a Node, lease: Duration) -> BoxFuture<'a, Result<Claim, Error>> {
-        Box::pin(ready(Ok(self.try_claim(id, node, lease))))
+    fn claim_from<'a>(
+        &'a self,
+        id: &'a str,
+        gone: &'a Node,
+        node: &'a Node,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Claim, Error>> {
+        Box::pin(ready(Ok(self.try_claim(id, gone, node, lease))))
     }
 
     fn renew<'a>(

@@ -17,7 +17,9 @@ use crate::server::session::new_id;
 ///
 /// A session has one owner at a time: the replica that runs its calls. The owner has a lease, which it renews, and a
 /// generation, which grows with each claim. All writes name the generation, so a replica that lost the session, and does
-/// not know it yet, cannot change it. When the lease has expired, or the owner has released it, another replica claims it.
+/// not know it yet, cannot change it. When the lease has expired, or the owner has released it, another replica claims it. A
+/// process that restarts at the address of an owner has no part in its sessions: they are claimed from the earlier process
+/// at once.
 ///
 /// Each operation must be atomic. The store's clock decides whether a lease has expired. Sessions that are not renewed
 /// must expire some time after their lease: 24 hours is the usual maximum age of a session.
@@ -47,7 +49,22 @@ pub trait SessionStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// If the store fails. The session may have been claimed nevertheless.
-    fn claim<'a>(&'a self, id: &'a str, node: &'a Node, lease: Duration) -> BoxFuture<'a, Result<Claim, Error>>;
+    fn claim<'a>(&'a self, id: &'a str, node: &'a Node, lease: Duration) -> BoxFuture<'a, Result<Claim, Error>> {
+        self.claim_from(id, node, node, lease)
+    }
+
+    /// Claims a session that no node but `gone` has a valid lease for, as [`claim`](Self::claim) does: the process of that node
+    /// has ended, or `gone` is `node` itself.
+    ///
+    /// # Errors
+    /// If the store fails. The session may have been claimed nevertheless.
+    fn claim_from<'a>(
+        &'a self,
+        id: &'a str,
+        gone: &'a Node,
+        node: &'a Node,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Claim, Error>>;
 
     /// Extends the leases of sessions, given with their generations, and the time after which they expire. A lease that
     /// has expired is extended as well, if the session was not claimed since. Returns the sessions that `node` does not

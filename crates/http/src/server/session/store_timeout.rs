@@ -76,14 +76,13 @@ impl Config {
         self.in_time(Effect::Other, shared.store.load(id)).await
     }
 
-    /// Claims a session and fences its earlier owner.
+    /// Claims a session that only `gone` may have a lease for, and fences its earlier owner.
     ///
     /// # Errors
     /// When a store fails or does not answer in time.
-    pub(crate) async fn claim(&self, shared: &SharedStore, id: &str) -> Result<(Claim, Instant), Error> {
-        let asked = Instant::now();
-        let claim =
-            self.in_time(Effect::Stores, shared.store.claim(id, &shared.node, self.limits.session_lease)).await?;
+    pub(crate) async fn claim(&self, shared: &SharedStore, id: &str, gone: &Node) -> Result<(Claim, Instant), Error> {
+        let (asked, lease) = (Instant::now(), self.limits.session_lease);
+        let claim = self.in_time(Effect::Stores, shared.store.claim_from(id, gone, &shared.node, lease)).await?;
         if let Claim::Owned(_, generation) = claim
             && let Err(error) = self.in_time(Effect::Stores, self.events.fence(id, generation)).await
         {
