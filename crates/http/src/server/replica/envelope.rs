@@ -87,12 +87,9 @@ impl Replica {
         }
         Ok(envelope)
     }
-}
 
-/// The proof that the process which a request was for is gone: a replica with another id has received it at the address of
-/// that process. It is valid for this request alone.
-impl Replica {
-    /// Signs that the addressee is gone.
+    /// Proves to the sender of an envelope that the process that it was for is gone: a replica with another id has received
+    /// it at the address of that process. The proof is valid for this request alone.
     pub(crate) fn prove_succession(&self, envelope: &Envelope) -> Option<String> {
         Some(BASE64.encode(HMAC::mac(succession(envelope), self.keys.first()?)))
     }

@@ -197,9 +197,7 @@ impl Replicas {
             replica,
         }
     }
-}
 
-impl Replicas {
     /// Whether an earlier process at this address can have valid leases: they end with the lease of a session after its own
     /// end. Later, such leases are those of a process that runs, and has the same URL by mistake.
     pub(crate) fn has_predecessor(&self, lease: Duration) -> bool {
