@@ -67,8 +67,9 @@ impl Replica {
     /// Encodes and signs an envelope.
     pub(crate) fn seal(&self, envelope: &Envelope) -> Option<String> {
         let payload = BASE64.encode(serde_json::to_vec(envelope).ok()?);
-        let mac = BASE64.encode(HMAC::mac(format!("{VERSION}{payload}"), self.keys.first()?));
-        Some(format!("{VERSION}{payload}.{mac}"))
+        let signed = format!("{VERSION}{payload}");
+        let mac = self.sign(signed.as_bytes())?;
+        Some(format!("{signed}.{mac}"))
     }
 
     /// Verifies and decodes an envelope.
@@ -76,8 +77,7 @@ impl Replica {
         let parse = || {
             let text = std::str::from_utf8(text).ok()?;
             let (signed, mac) = text.rsplit_once('.')?;
-            let mac: [u8; 32] = BASE64.decode(mac).ok()?.try_into().ok()?;
-            let is_signed = self.keys.iter().fold(false, |found, key| HMAC::verify(signed, key, &mac) | found);
+            let is_signed = self.is_signed(signed.as_bytes(), mac.as_bytes());
             let payload = signed.strip_prefix(VERSION).filter(|_| is_signed)?;
             serde_json::from_slice::<Envelope>(&BASE64.decode(payload).ok()?).ok()
         };
@@ -91,14 +91,23 @@ impl Replica {
     /// Proves to the sender of an envelope that the process that it was for is gone: a replica with another id has received
     /// it at the address of that process. The proof is valid for this request alone.
     pub(crate) fn prove_succession(&self, envelope: &Envelope) -> Option<String> {
-        Some(BASE64.encode(HMAC::mac(succession(envelope), self.keys.first()?)))
+        self.sign(&succession(envelope))
     }
 
     /// Whether a proof is that for a request.
     pub(crate) fn proves_succession(&self, proof: &[u8], envelope: &Envelope) -> bool {
-        let Some(mac) = BASE64.decode(proof).ok().and_then(|mac| <[u8; 32]>::try_from(mac).ok()) else { return false };
-        let signed = succession(envelope);
-        self.keys.iter().fold(false, |found, key| HMAC::verify(&signed, key, &mac) | found)
+        self.is_signed(&succession(envelope), proof)
+    }
+
+    /// The encoded message authentication code of a text, with the first key.
+    fn sign(&self, text: &[u8]) -> Option<String> {
+        Some(BASE64.encode(HMAC::mac(text, self.keys.first()?)))
+    }
+
+    /// Whether a text was signed with one of the keys. All of them are tried, so that the time does not tell which one.
+    fn is_signed(&self, text: &[u8], mac: &[u8]) -> bool {
+        let Some(mac) = BASE64.decode(mac).ok().and_then(|mac| <[u8; 32]>::try_from(mac).ok()) else { return false };
+        self.keys.iter().fold(false, |found, key| HMAC::verify(text, key, &mac) | found)
     }
 }
 
