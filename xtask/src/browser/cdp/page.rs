@@ -107,6 +107,7 @@ impl Page {
                 match value {
                     Ok(Value::Null | Value::Bool(false)) => {}
                     Ok(Value::String(text)) if text.is_empty() => {}
+                    Ok(Value::Number(number)) if number.as_f64() == Some(0.0) => {}
                     Ok(value) => return Ok(value),
                     Err(why) => last = why,
                 }
