@@ -48,6 +48,11 @@ impl Driver {
         self.page.until(expression)
     }
 
+    /// Writes a picture of the page to a file, as PNG.
+    pub(crate) fn picture(&self, path: &Path) -> Result<(), Failure> {
+        self.page.picture(path)
+    }
+
     /// Clicks into the middle of an element, which an expression names, as soon as it is there and holds still.
     pub(crate) fn click(&self, element: &str) -> Result<(), Failure> {
         let place = self.until(&format!(

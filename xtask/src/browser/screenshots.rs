@@ -1,6 +1,6 @@
 //! Pictures of each panel, in light and dark, wide and narrow.
 
-use std::{cell::RefCell, fs, path::Path, thread::sleep, time::Duration};
+use std::{cell::RefCell, fs, thread::sleep, time::Duration};
 
 use super::{
     build, cdp,
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
             let mut picture = |name: &str| {
                 let colours = if is_dark { "dark" } else { "light" };
                 count += 1;
-                write(&folder.join(format!("{name}-{size}-{colours}.png")), &page.picture()?)
+                page.picture(&folder.join(format!("{name}-{size}-{colours}.png")))
             };
             for panel in PANELS {
                 let place = if *panel == "messages" { &message } else { place(panel) };
@@ -120,28 +120,4 @@ fn show(stage: &Stage<'_>, panel: &str) -> Result<(), Failure> {
     }
     sleep(Duration::from_millis(300));
     Ok(())
-}
-
-/// Decodes Base64 and writes it to a file.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let value = |byte: u8| match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    };
-    let mut bytes = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0);
-    for digit in text.bytes().filter_map(value) {
-        bits = (bits << 6) | u32::from(digit);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
-    fs::write(path, bytes).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))
 }

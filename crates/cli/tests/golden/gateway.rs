@@ -28,6 +28,10 @@ impl Gateway {
     pub(crate) fn start(config: &str, more: &[&str], vars: &[(&str, &str)]) -> Self {
         let mut command = couplet();
         command.args(["gateway", config, "--http", "127.0.0.1:0"]).args(more).envs(vars.iter().copied());
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let errors = Arc::new(Mutex::new(String::new()));
         let mut lines = BufReader::new(child.stderr.take().unwrap());
@@ -398,17 +402,25 @@ fn s08_headers_of_a_session_reach_none_of_two_servers() {
 fn s20_servers_end_with_a_gateway_that_is_killed() {
     let folder = Folder::new("gateway-killed");
     let place = folder.path().display();
-    let list = |name: &str| format!("ls /proc/$$/fd > {place}/{name};");
-    // A server gets the descriptors that the test itself passes on to each program, and none of the gateway's.
-    let mut passing = Command::new("sh");
-    passing.args(["-c", &(list("passed") + " exit")]).stdin(Stdio::null()).output().unwrap();
+    let listed = format!("ls /proc/$$/fd > {place}/fds;");
     let written = format!("echo $$ > {place}/pid.new; mv {place}/pid.new {place}/pid;");
-    let script = format!("{} {written} exec {}", list("fds"), shop());
+    let script = format!("{listed} {written} exec {}", shop());
     let text = serde_json::json!({ "mcpServers": { "shop": { "command": "sh", "args": ["-c", script] } } });
-    let mut gateway = Gateway::start(&write(&folder, "gateway.json", &text.to_string()), &[], &[]);
+    // The gateway is started with an open descriptor, as a host may do by mistake.
+    let plain = couplet();
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"exec "$0" "$@" 9</dev/null"#]).arg(plain.get_program());
+    command.args(["gateway", &write(&folder, "gateway.json", &text.to_string()), "--http", "127.0.0.1:0"]);
+    for (name, value) in plain.get_envs() {
+        let _ = match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let mut gateway = Gateway::spawn(command);
     assert!(gateway.run("call", &["shop__add", "a=1", "b=2"]).starts_with("3\n"));
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
-    assert_eq!(read("fds"), read("passed"));
+    assert_eq!(read("fds"), "0\n1\n2\n");
     let process = format!("/proc/{}", read("pid").trim());
     assert!(fs::exists(&process).unwrap(), "it runs");
     gateway.child.kill().unwrap();

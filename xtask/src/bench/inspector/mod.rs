@@ -1,7 +1,8 @@
 //! `cargo xtask bench inspector`: our inspector beside the official one, in one run with the same server and browser.
 //!
 //! Processor time and memory are those of the whole tree of processes without the server that is inspected and without the
-//! browser; and in a second row with the process that draws the page.
+//! browser; and in a second row with the process that draws the page. A picture of each page after each task is written to
+//! `target/bench`.
 
 mod drive;
 mod peers;
@@ -134,6 +135,7 @@ fn measure(peer: Peer, folders: &Folders, chromium: &Path, server: &str, tools: 
         let effort = hand.task(peer, number, began).map_err(|why| format!("{}: {}: {why}", peer.name(), name))?;
         figures.efforts.push(effort);
         figures.visible = figures.visible.most(hand.visible(tools)?);
+        page.picture(&folders.bench.join(format!("inspector-{}-{}.png", peer.short(), number + 1)))?;
         if number == 0 {
             for _ in 0..CALLS {
                 hand.call_again(peer)?;

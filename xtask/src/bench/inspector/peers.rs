@@ -52,6 +52,14 @@ impl Peer {
         }
     }
 
+    /// What its pictures are called.
+    pub(super) const fn short(self) -> &'static str {
+        match self {
+            Self::Couplet => "couplet",
+            Self::Official => "official",
+        }
+    }
+
     pub(super) const fn is_ours(self) -> bool {
         matches!(self, Self::Couplet)
     }

@@ -1,11 +1,14 @@
 //! A page of a browser.
 
 use std::{
+    fs,
+    path::Path,
     sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use super::{
@@ -142,10 +145,12 @@ impl Page {
         self.call("Input.dispatchKeyEvent", &json!({ "type": "keyUp", "key": key })).map(drop)
     }
 
-    /// Returns a picture of the page, as Base64 of PNG.
-    pub(in crate::browser) fn picture(&self) -> Result<String, Failure> {
+    /// Writes a picture of the page to a file, as PNG.
+    pub(in crate::browser) fn picture(&self, path: &Path) -> Result<(), Failure> {
         let picture = self.call("Page.captureScreenshot", &json!({ "format": "png" }))?;
-        Ok(picture["data"].as_str().unwrap_or_default().to_owned())
+        let png = picture["data"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
+        let png = png.ok_or("the browser made no picture")?;
+        fs::write(path, png).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))
     }
 }
 

@@ -102,6 +102,9 @@ impl Args {
 
 pub(crate) fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     use crate::command::{run_to_end, wait};
+    // Servers inherit no file that this program was started with.
+    #[cfg(unix)]
+    close_fds::set_fds_cloexec_threadsafe(3, &[]);
     match args.command {
         None => run_to_end(serve::run(args.serve, output)),
         Some(GatewayCommand::Check(args)) => wait(check::run(args, output)),
