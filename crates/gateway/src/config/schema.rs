@@ -25,7 +25,8 @@ pub(super) const SETTINGS: &[&str] = &[
 ];
 
 /// Sections beside the servers and the policy: those of [`Sections`].
-pub(super) const SECTIONS: &[&str] = &["$schema", "profiles", "listen", "audit", "names", "pins", "consent"];
+pub(super) const SECTIONS: &[&str] =
+    &["$schema", "profiles", "listen", "audit", "names", "pins", "consent", "consentTimeout"];
 
 /// Returns the JSON Schema of a configuration file, for editors and checks.
 ///
