@@ -45,6 +45,6 @@ pub use files::state_folder;
 pub use gateway::Gateway;
 pub use pins::{Inspected, PinFile, Unapproved, inspect, seen};
 pub use project::{Approvals, Project};
-pub use status::runtime_folder;
 #[cfg(unix)]
 pub use status::{StatusSocket, statuses};
+pub use status::{runtime_folder, runtime_folders};

@@ -20,6 +20,15 @@ pub fn runtime_folder(env: &Env) -> PathBuf {
     }
 }
 
+/// Returns the folders in which gateways of this user may have their sockets: a host may start one without the variables of
+/// the user's session.
+#[must_use]
+pub fn runtime_folders(env: &Env) -> Vec<PathBuf> {
+    let mut folders = vec![runtime_folder(env), files::state_folder(env).join("run")];
+    folders.dedup();
+    folders
+}
+
 #[cfg(unix)]
 pub use unix::{StatusSocket, statuses};
 
