@@ -129,7 +129,7 @@ Examples:
 pub(crate) const GATEWAY_GRANTS: &str = "\
 A grant is an answer `session` or `always`. It ends with the session, with the
 definition of its target, or with the gateway. Once it is revoked, the next call
-asks again.
+needs an answer.
 
 Examples:
   couplet gateway grants

@@ -172,3 +172,19 @@ fn server(status: &ServerStatus) -> Value {
         "hidden": status.blocked.iter().map(|(kind, raw)| json!({ "kind": kind.as_str(), "name": raw })).collect::<Vec<_>>(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use couplet_hosts::Os;
+
+    use super::*;
+
+    /// A host starts a gateway without the variables of the session in which a command looks for it.
+    #[test]
+    fn gateways_are_found_that_were_started_without_variables() {
+        let bare = Env::new(Os::current(), "/u/ann", "/");
+        let full = bare.clone().with("XDG_RUNTIME_DIR", "/run/user/1");
+        assert_eq!(runtime_folders(&bare), [runtime_folder(&bare)]);
+        assert_eq!(runtime_folders(&full), [PathBuf::from("/run/user/1/couplet"), runtime_folder(&bare)]);
+    }
+}

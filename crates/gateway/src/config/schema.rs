@@ -50,7 +50,7 @@ pub fn schema() -> Value {
     properties.insert(
         "policy".to_owned(),
         json!({
-            "description": "Rules: the first that matches decides, and without a match the caller is asked. Without this \
+            "description": "Rules: the first that matches decides, and without a match consent is asked for. Without this \
                             section, everything that is offered is allowed.",
             "type": "array",
             "items": rule(),

@@ -66,7 +66,7 @@ impl Control {
         self.send(Request::Grants {})
     }
 
-    /// Revokes a grant: the next call asks again.
+    /// Revokes a grant: the next call needs an answer.
     ///
     /// # Errors
     /// If there is no such grant, or the gateway does not answer.

@@ -16,7 +16,7 @@ use crate::{
 /// The arguments of `couplet gateway grants`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Revoke a grant: the next call asks again
+    /// Revoke a grant: the next call needs an answer
     #[arg(long, value_name = "ID")]
     revoke: Option<Id>,
 }

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     id: Option<Id>,
     /// Answer a question: once, session, always or deny
     #[arg(long, requires = "id", hide_possible_values = true, conflicts_with = "list")]
-    answer: Option<Word>,
+    answer: Option<AnswerArg>,
     /// List the calls that wait, and do not ask
     #[arg(long)]
     list: bool,
@@ -34,27 +34,27 @@ pub(crate) struct Args {
 
 /// An answer on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Word {
+enum AnswerArg {
     Once,
     Session,
     Always,
     Deny,
 }
 
-impl From<Word> for Answer {
-    fn from(word: Word) -> Self {
-        match word {
-            Word::Once => Self::Once,
-            Word::Session => Self::Session,
-            Word::Always => Self::Always,
-            Word::Deny => Self::Deny,
+impl From<AnswerArg> for Answer {
+    fn from(arg: AnswerArg) -> Self {
+        match arg {
+            AnswerArg::Once => Self::Once,
+            AnswerArg::Session => Self::Session,
+            AnswerArg::Always => Self::Always,
+            AnswerArg::Deny => Self::Deny,
         }
     }
 }
 
 pub(super) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
-    if let (Some(id), Some(word)) = (args.id, args.answer) {
-        let answer = Answer::from(word);
+    if let (Some(id), Some(answer)) = (args.id, args.answer) {
+        let answer = Answer::from(answer);
         running::of(id)?.answer(id.number, answer)?;
         output.note(&format!("answered {id}: {}", answer.as_str()));
         return Ok(());
