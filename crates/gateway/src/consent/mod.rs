@@ -16,6 +16,9 @@ use crate::{Error, Gateway};
 pub(crate) use queue::Queue;
 pub use queue::WaitingQuestion;
 
+/// The name of the answer among the steps of a call.
+const STEP: &str = "dev.couplet/consent-local";
+
 /// Asks a person on this machine: the call waits in the queue.
 pub(crate) struct Local {
     pub(crate) queue: Arc<Queue>,
@@ -23,8 +26,10 @@ pub(crate) struct Local {
 }
 
 impl Consent for Local {
-    fn ask<'a>(&'a self, question: &'a Question, _: &'a Call) -> BoxFuture<'a, Answer> {
-        Box::pin(self.queue.ask(question, self.timeout))
+    fn ask<'a>(&'a self, question: &'a Question, call: &'a Call) -> BoxFuture<'a, Answer> {
+        // A stateless call runs again when its caller has answered a request of the server.
+        let asked = call.inputs.step(STEP, || self.queue.ask(question, self.timeout));
+        Box::pin(async move { asked.await.unwrap_or(Answer::Deny) })
     }
 }
 

@@ -13,7 +13,8 @@ use couplet_core::{Error, Limits, Transport};
 use couplet_gateway::{Control, ControlSocket, Gateway, controls, runtime_folder};
 use couplet_host::consent::Answer;
 use couplet_http::server::HttpTransport;
-use couplet_types::ProtocolVersion;
+use couplet_server::{Ctx, Server, tool};
+use couplet_types::{ElicitParams, ElicitSchema, ProtocolVersion, RpcError, StringSchema};
 use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
@@ -44,7 +45,10 @@ fn text(upstream: &Upstream, more: &str) -> String {
 
 impl Running {
     async fn start(more: &str) -> Self {
-        let upstream = Upstream::start(&["write", "read"]).await;
+        Self::over(Upstream::start(&["write", "read"]).await, more).await
+    }
+
+    async fn over(upstream: Upstream, more: &str) -> Self {
         let file = File::new(&text(&upstream, more));
         let gateway = file.start().await.unwrap();
         gateway.ready(SHORT).await;
@@ -214,6 +218,37 @@ async fn a_caller_with_forms_is_asked_itself() {
     }
     assert!(running.gateway.questions().is_empty());
     running.end().await;
+}
+
+/// A stateless call runs again when its caller has answered a request of the server; the person is not asked again.
+#[tokio::test]
+async fn a_person_is_asked_once_for_a_call_of_several_rounds() {
+    for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
+        let order = tool("write", |ctx: Ctx| async move {
+            let schema = ElicitSchema::new().required("size", StringSchema::new());
+            let form = ctx.elicit_with("size", ElicitParams::form("Which size?", &schema)).await?;
+            Ok::<_, RpcError>(form.parse::<Value>().map(|form| form["size"].to_string()).unwrap_or_default())
+        });
+        let upstream = Upstream::serve(Server::new("upstream", "1.0.0").versions([version]).tool(order)).await;
+        let running = Running::over(upstream, r#", "consent": "local""#).await;
+        let caller = Client::new("test", "1.0.0").versions([ProtocolVersion::V2026_07_28]);
+        let caller = caller.on_elicit(|ask| async move { ask.accept(json!({ "size": "large" })) });
+        let caller = caller.connect(couplet_http::connect(&*running.url)).await.unwrap();
+        let calling = call(&caller);
+        let question = running.questions(1).await.remove(0);
+        assert_eq!(running.answer(&question, Answer::Once).await, Ok(()));
+        let mut calling = calling;
+        loop {
+            tokio::select! {
+                done = &mut calling => {
+                    assert_eq!(done.unwrap().unwrap().text(), "\"large\"", "{version}");
+                    break;
+                }
+                again = running.questions(1) => panic!("{version}: asked again: {again:?}"),
+            }
+        }
+        running.end().await;
+    }
 }
 
 /// Requests are bounded, a client that is slow does not hold up others, and the socket is the user's own.
