@@ -234,18 +234,12 @@ async fn a_person_is_asked_once_for_a_call_of_several_rounds() {
         let caller = Client::new("test", "1.0.0").versions([ProtocolVersion::V2026_07_28]);
         let caller = caller.on_elicit(|ask| async move { ask.accept(json!({ "size": "large" })) });
         let caller = caller.connect(couplet_http::connect(&*running.url)).await.unwrap();
-        let calling = call(&caller);
+        let mut calling = call(&caller);
         let question = running.questions(1).await.remove(0);
         assert_eq!(running.answer(&question, Answer::Once).await, Ok(()));
-        let mut calling = calling;
-        loop {
-            tokio::select! {
-                done = &mut calling => {
-                    assert_eq!(done.unwrap().unwrap().text(), "\"large\"", "{version}");
-                    break;
-                }
-                again = running.questions(1) => panic!("{version}: asked again: {again:?}"),
-            }
+        tokio::select! {
+            done = &mut calling => assert_eq!(done.unwrap().unwrap().text(), "\"large\"", "{version}"),
+            again = running.questions(1) => panic!("{version}: asked again: {again:?}"),
         }
         running.end().await;
     }
