@@ -108,6 +108,33 @@ Examples:
   couplet gateway pins approve gateway.json files/read_file files/prompt:review
   couplet gateway pins check gateway.json";
 
+pub(crate) const GATEWAY_CONSENT: &str = "\
+Gateways with `\"consent\": \"local\"` or `\"elicit-or-local\"` ask here. Without
+an option, each question is shown as it comes, until Ctrl-C; what is not
+answered goes on waiting. Several terminals can be open: the first answer counts.
+
+Answers:
+  once      allow this call
+  session   allow calls of this target until the session of the caller ends
+  always    allow them until the definition changes or the gateway restarts
+  deny      deny this call
+
+ID is the process of the gateway and the number of the question.
+
+Examples:
+  couplet gateway consent
+  couplet gateway consent --list --json
+  couplet gateway consent --answer once 4711.3";
+
+pub(crate) const GATEWAY_GRANTS: &str = "\
+A grant is an answer `session` or `always`. It ends with the session, with the
+definition of its target, or with the gateway. Once it is revoked, the next call
+needs an answer.
+
+Examples:
+  couplet gateway grants
+  couplet gateway grants --revoke 4711.2";
+
 pub(crate) const OPENAPI: &str = "\
 Each operation becomes a tool. SCHEME is the name of a security scheme in the
 document; where none has that name, `bearer` and `basic` work. VALUE is a key or

@@ -1,5 +1,7 @@
 //! A host from a configuration.
 
+use std::sync::Arc;
+
 use couplet_core::clock::unix_seconds;
 use couplet_host::{
     Host, HostBuilder, Profile, Server as HostServer,
@@ -15,6 +17,7 @@ use crate::{
     Config,
     audit::AuditFile,
     config::{self, Names, Server},
+    consent::{ElicitOrLocal, Local, Queue},
     pins::approval,
     upstreams::Upstreams,
 };
@@ -25,6 +28,7 @@ pub(crate) struct Assembly<'a> {
     pub(crate) env: &'a Env,
     pub(crate) pins: Option<Pins>,
     pub(crate) audit: Option<&'a AuditFile>,
+    pub(crate) questions: &'a Arc<Queue>,
 }
 
 impl Assembly<'_> {
@@ -39,9 +43,13 @@ impl Assembly<'_> {
         for profile in profiles(config) {
             host = host.profile(profile);
         }
-        if config.consent == config::Consent::Elicit {
-            host = host.consent(Elicited);
-        }
+        let local = Local { queue: self.questions.clone(), timeout: config.consent_timeout.0 };
+        host = match config.consent {
+            config::Consent::Elicit => host.consent(Elicited),
+            config::Consent::Local => host.consent(local),
+            config::Consent::ElicitOrLocal => host.consent(ElicitOrLocal(local)),
+            config::Consent::Deny => host,
+        };
         if let Some(audit) = self.audit {
             host = host.audit(audit.sink());
         }

@@ -18,11 +18,11 @@ pub enum ErrorKind {
     Config,
     /// A file cannot be read or written.
     Io,
-    /// A profile or server of that name does not exist.
+    /// A profile, server, question, answer or grant of that name does not exist.
     Unknown,
     /// The gateway would be open to callers that it must not be open to.
     Refused,
-    /// A server could not be reached.
+    /// A server, or another gateway, could not be reached.
     Unreachable,
 }
 

@@ -18,6 +18,7 @@ use crate::{
     assemble::Assembly,
     audit::AuditFile,
     config::ListenAuth,
+    consent::Queue,
     discovery::Discoveries,
     files,
     watch::{INTERVAL, Watch},
@@ -56,6 +57,8 @@ struct Inner {
     /// Files of projects, which count if they are approved.
     projects: Vec<PathBuf>,
     pins: OnceCell<Pins>,
+    /// Calls that wait for the consent of a person on this machine. A reload does not touch them.
+    questions: Arc<Queue>,
     state: Mutex<Current>,
     discoveries: Discoveries,
     reloading: tokio::sync::Mutex<()>,
@@ -93,7 +96,9 @@ impl Gateway {
         let pins = OnceCell::new();
         let audit = AuditFile::open(&config, &env, None)?;
         let opened = open_pins(&pins, &config).await?;
-        let assembly = Assembly { config: &config, env: &env, pins: opened, audit: audit.as_ref() };
+        let questions = Arc::default();
+        let assembly =
+            Assembly { config: &config, env: &env, pins: opened, audit: audit.as_ref(), questions: &questions };
         let host = assembly.builder().build();
         let path = config.path.clone();
         let state = Current { config: Arc::new(config), audit, tokens: None, reloaded: None, error: None };
@@ -103,6 +108,7 @@ impl Gateway {
             env,
             projects,
             pins,
+            questions,
             state: Mutex::new(state),
             discoveries: Discoveries::default(),
             reloading: tokio::sync::Mutex::default(),
@@ -197,7 +203,8 @@ impl Gateway {
         if let Some(pins) = &pins {
             pins.reload().await.map_err(|error| Error::new(ErrorKind::Config, error.to_string()))?;
         }
-        let assembly = Assembly { config: &config, env: &self.0.env, pins, audit: audit.as_ref() };
+        let (env, questions) = (&self.0.env, &self.0.questions);
+        let assembly = Assembly { config: &config, env, pins, audit: audit.as_ref(), questions };
         self.0.host.replace(assembly.builder()).await;
         self.0.discoveries.replace(&config);
         self.state(|state| {
@@ -284,6 +291,10 @@ impl Gateway {
 
     pub(crate) fn state<T>(&self, with: impl FnOnce(&mut Current) -> T) -> T {
         with(&mut lock(&self.0.state))
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.0.questions
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -3,7 +3,8 @@
 //! * [`Gateway`] is a host that follows a configuration file: to serve over any transport.
 //! * [`Config`] is the file, read and validated; [`schema`] describes it for editors.
 //! * [`Approvals`] are for files of projects, which are not the user's own.
-//! * [`statuses`] asks the gateways that run for their status.
+//! * [`Gateway::questions`] are the calls that wait for the consent of a person on this machine.
+//! * [`statuses`] asks the gateways that run for their status, and [`controls`] for their questions and grants.
 //!
 //! This crate knows hosts, configuration files and transports. It must not know terminals.
 
@@ -14,6 +15,9 @@ mod assemble;
 mod audit;
 pub mod config;
 mod connect;
+mod consent;
+#[cfg(unix)]
+mod control;
 mod discovery;
 mod env_file;
 mod error;
@@ -24,6 +28,8 @@ mod pins;
 mod project;
 mod rules;
 mod secrets;
+#[cfg(unix)]
+mod socket;
 mod status;
 mod upstreams;
 mod watch;
@@ -31,11 +37,14 @@ mod watch;
 pub use access::Access;
 pub use audit::audit_key;
 pub use config::{Config, schema};
+pub use consent::WaitingQuestion;
+#[cfg(unix)]
+pub use control::{Control, ControlSocket, controls};
 pub use error::{Error, ErrorKind};
 pub use files::state_folder;
 pub use gateway::Gateway;
 pub use pins::{Inspected, PinFile, Unapproved, inspect, seen};
 pub use project::{Approvals, Project};
-pub use status::runtime_folder;
 #[cfg(unix)]
 pub use status::{StatusSocket, statuses};
+pub use status::{runtime_folder, runtime_folders};

@@ -185,6 +185,7 @@ mod tests {
             (r#"}, "listen": { "auth": "none" }"#, "`listen`"),
             (r#"}, "audit": { "file": "/dev/null" }"#, "`audit`"),
             (r#"}, "consent": "deny""#, "`consent`"),
+            (r#"}, "consentTimeout": "1d""#, "`consentTimeout`"),
             (r#"}, "pins": false"#, "`pins`"),
         ] {
             fs::write(&path, format!(r#"{{ "mcpServers": {{ {member} }}"#)).expect("it can be written");

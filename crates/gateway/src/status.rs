@@ -20,35 +20,38 @@ pub fn runtime_folder(env: &Env) -> PathBuf {
     }
 }
 
+/// Returns the folders in which gateways of this user may have their sockets: a host may start one without the variables of
+/// the user's session.
+#[must_use]
+pub fn runtime_folders(env: &Env) -> Vec<PathBuf> {
+    let mut folders = vec![runtime_folder(env), files::state_folder(env).join("run")];
+    folders.dedup();
+    folders
+}
+
 #[cfg(unix)]
 pub use unix::{StatusSocket, statuses};
 
 #[cfg(unix)]
 mod unix {
     use std::{
-        fs,
         io::{self, Read},
-        os::unix::net::UnixStream,
-        path::{Path, PathBuf},
-        time::Duration,
+        path::Path,
     };
 
     use serde_json::Value;
-    use tokio::{io::AsyncWriteExt, net::UnixListener, time::timeout};
+    use tokio::{io::AsyncWriteExt, time::timeout};
 
-    use crate::files;
+    use crate::socket::{OwnSocket, TIMEOUT, connect, sockets};
 
-    /// The time that a reader has.
-    const TIMEOUT: Duration = Duration::from_secs(2);
+    /// The purpose of the sockets, which their names begin with.
+    const PURPOSE: &str = "gateway";
     /// The size limit of a status.
     const LONGEST: u64 = 16 << 20;
 
     /// The socket of this process. Dropping it removes the file.
     #[derive(Debug)]
-    pub struct StatusSocket {
-        listener: UnixListener,
-        path: PathBuf,
-    }
+    pub struct StatusSocket(OwnSocket);
 
     impl StatusSocket {
         /// Binds the socket of this process in a folder, which is created.
@@ -59,38 +62,21 @@ mod unix {
         /// # Panics
         /// Outside of a tokio runtime.
         pub fn bind(folder: &Path) -> io::Result<Self> {
-            files::private_folder(folder)?;
-            let path = folder.join(format!("gateway-{}.sock", std::process::id()));
-            // One of an earlier process with the same id.
-            let _ = fs::remove_file(&path);
-            Ok(Self { listener: UnixListener::bind(&path)?, path })
+            OwnSocket::bind(folder, PURPOSE).map(Self)
         }
 
         /// Writes the status to each process that connects, until the future is dropped. Nothing is read from it.
         pub async fn serve(&self, status: impl Fn() -> Value) {
             loop {
-                match self.listener.accept().await {
-                    Ok((mut stream, _)) => {
-                        let text = status().to_string();
-                        // A reader that does not read must not hold up the others.
-                        let _ = timeout(TIMEOUT, async {
-                            stream.write_all(text.as_bytes()).await?;
-                            stream.shutdown().await
-                        })
-                        .await;
-                    }
-                    Err(error) => {
-                        tracing::debug!(%error, "the status socket failed");
-                        tokio::time::sleep(TIMEOUT).await;
-                    }
-                }
+                let mut stream = self.0.accept().await;
+                let text = status().to_string();
+                // A reader that does not read must not hold up the others.
+                let _ = timeout(TIMEOUT, async {
+                    stream.write_all(text.as_bytes()).await?;
+                    stream.shutdown().await
+                })
+                .await;
             }
-        }
-    }
-
-    impl Drop for StatusSocket {
-        fn drop(&mut self) {
-            let _ = fs::remove_file(&self.path);
         }
     }
 
@@ -100,33 +86,12 @@ mod unix {
     /// # Errors
     /// If the folder exists and cannot be read.
     pub fn statuses(folder: &Path) -> io::Result<Vec<Value>> {
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let is_socket = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with("gateway-") && name.ends_with(".sock")
-        };
-        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(is_socket).collect();
-        paths.sort();
-        Ok(paths.iter().filter_map(|path| read(path)).collect())
+        Ok(sockets(folder, PURPOSE)?.iter().filter_map(|(_, path)| read(path)).collect())
     }
 
     fn read(path: &Path) -> Option<Value> {
-        let stream = match UnixStream::connect(path) {
-            Ok(stream) => stream,
-            Err(error) => {
-                if error.kind() == io::ErrorKind::ConnectionRefused {
-                    let _ = fs::remove_file(path);
-                }
-                return None;
-            }
-        };
-        stream.set_read_timeout(Some(TIMEOUT)).ok()?;
         let mut text = String::new();
-        stream.take(LONGEST).read_to_string(&mut text).ok()?;
+        connect(path).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
         serde_json::from_str(&text).ok()
     }
 }
@@ -157,6 +122,7 @@ impl Gateway {
             "reload": { "count": reloads, "age": age.map(|age| age.as_secs()), "error": error },
             "profiles": config.profiles.keys().collect::<Vec<_>>(),
             "servers": servers,
+            "questions": self.queue().len(),
             "collisions": self.collisions(),
         })
     }
@@ -205,4 +171,20 @@ fn server(status: &ServerStatus) -> Value {
         },
         "hidden": status.blocked.iter().map(|(kind, raw)| json!({ "kind": kind.as_str(), "name": raw })).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use couplet_hosts::Os;
+
+    use super::*;
+
+    /// A host starts a gateway without the variables of the session in which a command looks for it.
+    #[test]
+    fn gateways_are_found_that_were_started_without_variables() {
+        let bare = Env::new(Os::current(), "/u/ann", "/");
+        let full = bare.clone().with("XDG_RUNTIME_DIR", "/run/user/1");
+        assert_eq!(runtime_folders(&bare), [runtime_folder(&bare)]);
+        assert_eq!(runtime_folders(&full), [PathBuf::from("/run/user/1/couplet"), runtime_folder(&bare)]);
+    }
 }

@@ -63,6 +63,11 @@ impl Gateway {
         plain(&show(&all, &output)).split_once('\n').unwrap().1.to_owned()
     }
 
+    /// The id of the process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits until a command says something.
     #[track_caller]
     pub(crate) fn until(&self, command: &str, args: &[&str], says: impl Fn(&str) -> bool) -> String {

@@ -12,6 +12,7 @@ mod checks;
 mod collections;
 mod completion;
 mod configured;
+mod consent;
 mod demo;
 mod explain;
 mod failures;

@@ -15,6 +15,7 @@ mod units;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use couplet_host::policy::{Glob, Rule};
@@ -33,6 +34,9 @@ pub use sections::{Audit, AuditArgs, Consent, Discovery, Listen, ListenAuth, Nam
 pub use server::Server;
 pub use settings::{Auth, Effect, Isolation, Label, Limits, Oauth, Settings, Start, Tools, Trust};
 pub use units::{Size, Time};
+
+/// The time that a person has to answer, unless the file says otherwise.
+const CONSENT_TIMEOUT: Time = Time(Duration::from_secs(5 * 60));
 
 /// A configuration, read and validated. Nothing in it is resolved yet: references to secrets are resolved at use.
 ///
@@ -77,6 +81,8 @@ pub struct Config {
     pub pins: bool,
     /// What happens when the policy says `ask`.
     pub consent: Consent,
+    /// The time that a person on this machine has to answer.
+    pub consent_timeout: Time,
     /// Members that are ignored, as sentences.
     pub notes: Vec<String>,
     /// Rules of approved projects, which can only narrow.
@@ -120,6 +126,7 @@ impl Config {
             names: top.sections.names,
             pins: top.sections.pins.unwrap_or(true),
             consent: top.sections.consent,
+            consent_timeout: top.sections.consent_timeout.unwrap_or(CONSENT_TIMEOUT),
             notes,
             project_policy: Vec::new(),
             own_sections: top.own,
@@ -146,8 +153,20 @@ impl Config {
         layout::folder(&self.path)
     }
 
-    /// Checks the names, servers and patterns of profiles.
     fn check(&self, root: &Node) -> Result<(), Problem> {
+        self.check_profiles(root)?;
+        match root.get("consentTimeout") {
+            Some(node) if self.consent_timeout.0.is_zero() => {
+                let what = "`consentTimeout` is not longer than 0s, so that every question would be denied: see \
+                            `\"consent\": \"deny\"`";
+                Err(Problem::new(&node.span, what))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the names, servers and patterns of profiles.
+    fn check_profiles(&self, root: &Node) -> Result<(), Problem> {
         let known = |key: &str| self.server(key).is_some() || self.disabled.iter().any(|other| other == key);
         let profiles = root.get("profiles");
         for (name, profile) in &self.profiles {

@@ -25,7 +25,8 @@ pub(super) const SETTINGS: &[&str] = &[
 ];
 
 /// Sections beside the servers and the policy: those of [`Sections`].
-pub(super) const SECTIONS: &[&str] = &["$schema", "profiles", "listen", "audit", "names", "pins", "consent"];
+pub(super) const SECTIONS: &[&str] =
+    &["$schema", "profiles", "listen", "audit", "names", "pins", "consent", "consentTimeout"];
 
 /// Returns the JSON Schema of a configuration file, for editors and checks.
 ///
@@ -49,7 +50,7 @@ pub fn schema() -> Value {
     properties.insert(
         "policy".to_owned(),
         json!({
-            "description": "Rules: the first that matches decides, and without a match the caller is asked. Without this \
+            "description": "Rules: the first that matches decides, and without a match consent is asked for. Without this \
                             section, everything that is offered is allowed.",
             "type": "array",
             "items": rule(),

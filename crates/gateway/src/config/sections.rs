@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::units::Size;
+use super::units::{Size, Time};
 
 /// The sections beside the servers.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -26,6 +26,8 @@ pub(crate) struct Sections {
     pub(crate) pins: Option<bool>,
     /// What happens when the policy says `ask` (default: `elicit`).
     pub(crate) consent: Consent,
+    /// The time that a person on this machine has to answer, after which the call is denied (default: 5m).
+    pub(crate) consent_timeout: Option<Time>,
 }
 
 /// A view of the servers.
@@ -84,13 +86,25 @@ pub enum Names {
 
 /// What happens when the policy says `ask`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Consent {
     /// The caller is asked by elicitation; one that does not support it is denied.
     #[default]
     Elicit,
+    /// A person on this machine is asked, who answers with `couplet gateway consent`.
+    Local,
+    /// The caller is asked by elicitation if it supports that, otherwise a person on this machine.
+    ElicitOrLocal,
     /// The call is denied.
     Deny,
+}
+
+impl Consent {
+    /// Whether questions can wait for a person on this machine.
+    #[must_use]
+    pub fn is_local(self) -> bool {
+        matches!(self, Self::Local | Self::ElicitOrLocal)
+    }
 }
 
 /// Where the gateway listens, and for whom.

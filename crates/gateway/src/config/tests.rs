@@ -182,6 +182,23 @@ fn all_sections_are_read() {
 }
 
 #[test]
+fn consent_is_by_elicitation_unless_the_file_says_otherwise() {
+    let seconds = |config: &Config| config.consent_timeout.0.as_secs();
+    let config = parse("{ \"mcpServers\": {} }").expect("it is valid");
+    assert_eq!((config.consent, seconds(&config)), (Consent::Elicit, 300));
+    for (word, consent, is_local) in [
+        ("elicit", Consent::Elicit, false),
+        ("local", Consent::Local, true),
+        ("elicit-or-local", Consent::ElicitOrLocal, true),
+        ("deny", Consent::Deny, false),
+    ] {
+        let text = format!("{{ \"mcpServers\": {{}}, \"consent\": \"{word}\", \"consentTimeout\": \"30s\" }}");
+        let config = parse(&text).expect(word);
+        assert_eq!((config.consent, config.consent.is_local(), seconds(&config)), (consent, is_local, 30));
+    }
+}
+
+#[test]
 fn the_same_in_toml_and_yaml() {
     let toml = "[mcpServers.a]\ncommand = \"x\"\nidleStop = \"5s\"\n[listen]\nauth = \"none\"\n[[policy]]\ndeny = { tool = \"a/*\" }\n";
     let yaml =
@@ -229,6 +246,11 @@ fn errors_have_a_place_and_the_nearest_name() {
         ),
         ("\"mcpServers\"", "\"mcpservers\"", "it has no servers: expected a table `mcpServers`"),
         ("\"names\": \"bare\"", "\"names\": \"bare\", \"names\": \"bare\"", "`names` occurs twice"),
+        ("\"deny\"\n}", "\"locl\"\n}", ":17:45`: `locl` is not known here: did you mean `local`?"),
+        ("\"deny\"\n}", "\"elicit-local\"\n}", "`elicit-local` is not known here: did you mean `elicit-or-local`?"),
+        ("\"consent\"", "\"consentTimeOut\": 5, \"consent\"", "did you mean `consentTimeout`?"),
+        ("\"consent\"", "\"consentTimeout\": \"0s\", \"consent\"", ":17:52`: `consentTimeout` is not longer than 0s"),
+        ("\"consent\"", "\"consentTimeout\": \"soon\", \"consent\"", "`soon` is not a duration, such as"),
     ] {
         assert!(ALL.contains(from), "{from}");
         let error = parse(&ALL.replacen(from, to, 1)).expect_err(to).to_string();
@@ -279,7 +301,14 @@ fn the_schema_accepts_what_is_read() {
         let text = std::fs::read_to_string(data(name)).expect("it is there");
         assert!(schema.check(&text).is_ok(), "{name}");
     }
-    for (from, to) in [("\"policy\"", "\"polici\""), ("\"calls\": 8", "\"calls\": \"8\""), ("\"10m\"", "\"10 m\"")] {
+    let local = "\"elicit-or-local\", \"consentTimeout\": \"10m\"\n}";
+    assert!(schema.check(&ALL.replacen("\"deny\"\n}", local, 1)).is_ok());
+    for (from, to) in [
+        ("\"policy\"", "\"polici\""),
+        ("\"calls\": 8", "\"calls\": \"8\""),
+        ("\"10m\"", "\"10 m\""),
+        ("\"deny\"\n}", "\"locl\"\n}"),
+    ] {
         assert!(schema.check(&ALL.replacen(from, to, 1)).is_err(), "{to}");
     }
 }

@@ -4,6 +4,8 @@
 #![expect(clippy::print_stdout, reason = "figures of acceptance tests, to be quoted")]
 
 mod audit;
+#[cfg(unix)]
+mod consent;
 mod discovery;
 mod hygiene;
 mod kit;

@@ -36,7 +36,8 @@ pub use question::{Answer, Question};
 pub trait Consent: Send + Sync + 'static {
     /// Asks a person about a call that waits. Where it cannot ask, or gets no answer, the answer is [`Answer::Deny`].
     ///
-    /// The future is dropped if the call is cancelled.
+    /// The future is dropped if the call is cancelled. A stateless call runs again from the start when its caller has
+    /// answered a request of the server: [`Inputs::step`](couplet_core::Inputs::step) stores an answer for that.
     fn ask<'a>(&'a self, question: &'a Question, call: &'a Call) -> BoxFuture<'a, Answer>;
 }
 

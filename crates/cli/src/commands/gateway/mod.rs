@@ -3,8 +3,11 @@
 mod approve;
 mod audit;
 mod check;
+mod consent;
 mod explain;
+mod grants;
 mod pins;
+mod running;
 mod serve;
 mod status;
 mod trust;
@@ -43,6 +46,12 @@ enum GatewayCommand {
     Pins(pins::Args),
     /// Show the servers of running gateways: states, restarts, latencies
     Status(status::Args),
+    /// Answer calls that wait for consent on this machine
+    #[command(after_help = help::GATEWAY_CONSENT)]
+    Consent(consent::Args),
+    /// List stored answers of running gateways, or revoke one
+    #[command(after_help = help::GATEWAY_GRANTS)]
+    Grants(grants::Args),
     /// Say why a tool is missing, denied or asked about
     Explain(explain::Args),
     /// Approve the configuration file of a project
@@ -110,6 +119,8 @@ pub(crate) fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
         Some(GatewayCommand::Check(args)) => wait(check::run(args, output)),
         Some(GatewayCommand::Pins(args)) => wait(pins::run(args, output)),
         Some(GatewayCommand::Status(args)) => status::run(&args, output),
+        Some(GatewayCommand::Consent(args)) => wait(consent::run(args, output)),
+        Some(GatewayCommand::Grants(args)) => grants::run(&args, output),
         Some(GatewayCommand::Explain(args)) => wait(explain::run(args, output)),
         Some(GatewayCommand::Trust(args)) => trust::run(&args, output),
         Some(GatewayCommand::Audit(args)) => audit::run(&args, output),

@@ -86,6 +86,7 @@ async fn serve(
         () = gateway.follow_file() => Ok(()),
         () = reload_on(hang_ups, gateway) => Ok(()),
         () = answer_status(gateway, env, output) => Ok(()),
+        () = answer_control(gateway, env, output) => Ok(()),
     }
 }
 
@@ -179,6 +180,21 @@ async fn answer_status(gateway: &Gateway, env: &Env, output: &Output) {
     match couplet_gateway::StatusSocket::bind(&couplet_gateway::runtime_folder(env)) {
         Ok(socket) => return socket.serve(|| gateway.status()).await,
         Err(error) => output.warn(&text::line(&format!("`couplet gateway status` will not work: {error}"))),
+    }
+    let _ = (gateway, env, output);
+    std::future::pending::<()>().await;
+}
+
+/// Answers `couplet gateway consent` and `grants`, if this system has sockets for that.
+async fn answer_control(gateway: &Gateway, env: &Env, output: &Output) {
+    #[cfg(unix)]
+    match couplet_gateway::ControlSocket::bind(&couplet_gateway::runtime_folder(env)) {
+        Ok(socket) => return socket.serve(gateway).await,
+        Err(error) => output.warn(&text::line(&format!("`couplet gateway consent` will not work: {error}"))),
+    }
+    #[cfg(not(unix))]
+    if gateway.config().consent.is_local() {
+        output.warn("`couplet gateway consent` needs Unix domain sockets: calls that ask on this machine are denied");
     }
     let _ = (gateway, env, output);
     std::future::pending::<()>().await;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use couplet_gateway::runtime_folder;
+use couplet_gateway::runtime_folders;
 use serde_json::Value;
 
 use super::here;
@@ -19,18 +19,25 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, output: &Output) -> Result<(), Failure> {
-    let folder = runtime_folder(&here()?);
-    let mut all = statuses(&folder)?;
+    let mut all = Vec::new();
+    for folder in runtime_folders(&here()?) {
+        all.extend(statuses(&folder)?);
+    }
     if let Some(config) = &args.config {
         let wanted = config.canonicalize().map_err(|error| Failure::file(config, "read", &error))?;
         all.retain(|status| status["config"].as_str() == wanted.to_str());
     }
     if all.is_empty() {
         let what = if args.config.is_some() { "no gateway runs with this configuration" } else { "no gateway runs" };
-        return Err(Failure::new(Exit::Unreachable, what).hint("start one with `couplet gateway CONFIG --http PORT`"));
+        return Err(none_runs(what));
     }
     let pages = all.iter().map(|status| if output.json { format!("{status}\n") } else { page(status, output.out) });
     output.print(&pages.collect::<Vec<_>>().join(if output.json { "" } else { "\n" }))
+}
+
+/// Creates the error for gateways that do not run.
+pub(super) fn none_runs(what: &str) -> Failure {
+    Failure::new(Exit::Unreachable, what).hint("start one with `couplet gateway CONFIG --http PORT`")
 }
 
 #[cfg(unix)]
@@ -66,6 +73,10 @@ fn page(status: &Value, paint: Paint) -> String {
         for note in notes(server) {
             let _ = writeln!(page, "  {}", paint.warning(text::line(&note)));
         }
+    }
+    if let Some(number @ 1..) = status["questions"].as_u64() {
+        let questions = text::count(usize::try_from(number).unwrap_or(usize::MAX), "call waits", "calls wait");
+        let _ = writeln!(page, "{}", paint.warning(format!("{questions} for an answer: `couplet gateway consent`")));
     }
     for collision in status["collisions"].as_array().into_iter().flatten() {
         let _ = writeln!(page, "{}", paint.warning(text::line(&collided(collision))));
@@ -119,7 +130,7 @@ fn notes(server: &Value) -> Vec<String> {
 }
 
 /// Formats a number of seconds.
-fn age(seconds: &Value) -> String {
+pub(super) fn age(seconds: &Value) -> String {
     match seconds.as_u64() {
         None => String::new(),
         Some(seconds @ ..120) => format!("{seconds}s"),
