@@ -6,10 +6,11 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 
 use couplet_core::{BoxFuture, Call};
 use couplet_host::consent::{Answer, Consent, Elicited, Question};
+use tokio::time::sleep;
 
 use crate::{Error, Gateway};
 
@@ -18,6 +19,11 @@ pub use queue::WaitingQuestion;
 
 /// The name of the answer among the steps of a call.
 const STEP: &str = "dev.couplet/consent-local";
+
+/// The interval of progress notifications while a call waits. The shortest timeouts of clients are about 30 seconds.
+const REPORTS: Duration = Duration::from_secs(10);
+/// The progress between two notifications: it has to grow, and must stay below what the server reports later.
+const REPORT: f64 = 1e-9;
 
 /// Asks a person on this machine: the call waits in the queue.
 pub(crate) struct Local {
@@ -29,7 +35,27 @@ impl Consent for Local {
     fn ask<'a>(&'a self, question: &'a Question, call: &'a Call) -> BoxFuture<'a, Answer> {
         // A stateless call runs again when its caller has answered a request of the server.
         let asked = call.inputs.step(STEP, || self.queue.ask(question, self.timeout));
-        Box::pin(async move { asked.await.unwrap_or(Answer::Deny) })
+        Box::pin(async move {
+            tokio::select! {
+                biased;
+                answer = asked => answer.unwrap_or(Answer::Deny),
+                () = report(call) => Answer::Deny,
+            }
+        })
+    }
+}
+
+/// Reports to the caller that its call waits, which extends timeouts that progress extends. It does not end.
+async fn report(call: &Call) {
+    if !call.outbox.wants_progress() {
+        return pending().await;
+    }
+    let mut progress = 0.0;
+    loop {
+        progress += REPORT;
+        let message = "the call waits for consent: `couplet gateway consent` on the machine of the gateway";
+        call.outbox.progress(progress, None, Some(message.to_owned())).await;
+        sleep(REPORTS).await;
     }
 }
 

@@ -14,7 +14,7 @@ use couplet_gateway::{Control, ControlSocket, Gateway, controls, runtime_folder}
 use couplet_host::consent::Answer;
 use couplet_http::server::HttpTransport;
 use couplet_server::{Ctx, Server, tool};
-use couplet_types::{ElicitParams, ElicitSchema, ProtocolVersion, RpcError, StringSchema};
+use couplet_types::{ElicitParams, ElicitSchema, ProgressParams, ProtocolVersion, RpcError, StringSchema};
 use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
@@ -115,6 +115,25 @@ impl Running {
 fn call(client: &Client) -> JoinHandle<Result<ToolResult, Error>> {
     let client = client.clone();
     tokio::spawn(async move { client.call("one__write", json!({ "path": "a\u{202e}" })).await })
+}
+
+/// Progress extends the timeouts of many clients.
+#[tokio::test]
+async fn a_caller_learns_that_its_call_waits() {
+    let running = Running::start(r#", "consent": "local""#).await;
+    let client = running.client().await;
+    let (sender, mut reports) = tokio::sync::mpsc::channel(8);
+    let calling = tokio::spawn(async move {
+        let reported = move |progress: ProgressParams| sender.try_send(progress).unwrap();
+        client.call("one__write", json!({ "path": "a" })).on_progress(reported).await
+    });
+    let question = running.questions(1).await.remove(0);
+    let report = reports.recv().await.unwrap();
+    assert!(report.message.unwrap().contains("`couplet gateway consent`"));
+    assert!((0.0..1e-6).contains(&report.progress), "what the server reports is more");
+    running.answer(&question, Answer::Once).await.unwrap();
+    assert_eq!(calling.await.unwrap().unwrap().text(), "write");
+    assert_eq!(running.end().await, ["once"]);
 }
 
 #[tokio::test]

@@ -88,8 +88,11 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 /// Appends bytes in lower-case hexadecimal digits.
 pub(crate) fn push_hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |half: u8| DIGITS[usize::from(half)];
-    out.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    let start = out.len();
+    out.resize(start + 2 * bytes.len(), 0);
+    for (pair, byte) in out[start..].chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    }
 }
 
 impl fmt::Display for ServerId {

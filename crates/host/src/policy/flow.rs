@@ -77,7 +77,10 @@ impl FlowTracker {
 
     /// Returns the flow that a call of a tool with these labels would lead to. Any call shows that the session goes on.
     pub fn would_complete(&self, key: &FlowKey, labels: Labels, now: Instant) -> Flow {
-        let before = lock(&self.state).used(key, now);
+        let mut state = lock(&self.state);
+        let before = state.used(key, now).map(|flow| flow.labels);
+        let before = before.unwrap_or_else(|| state.floor(now));
+        drop(state);
         let is_new = before != Labels::ALL || labels.has(Labels::SENDS);
         if before | labels == Labels::ALL && is_new { Flow::Trifecta } else { Flow::Clear }
     }
@@ -88,8 +91,12 @@ impl FlowTracker {
             return;
         }
         let mut state = lock(&self.state);
-        let labels = labels | state.used(key, now);
-        if state.flows.len() >= self.most && !state.flows.contains_key(key) {
+        if let Some(flow) = state.used(key, now) {
+            flow.labels |= labels;
+            return;
+        }
+        let labels = labels | state.floor(now);
+        if state.flows.len() >= self.most {
             state.evict(self.most, now);
         }
         let order = state.clock;
@@ -123,14 +130,16 @@ impl Flows {
         known.map_or_else(|| self.floor(now), |flow| flow.labels)
     }
 
-    /// The labels of a session that is used now.
-    fn used(&mut self, key: &FlowKey, now: Instant) -> Labels {
-        let labels = self.labels(key, now);
+    /// A session that is used now, if it has labels.
+    fn used(&mut self, key: &FlowKey, now: Instant) -> Option<&mut Tracked> {
         self.clock += 1;
-        if let Some(flow) = self.flows.get_mut(key) {
-            *flow = Tracked { labels, order: self.clock, used: now };
+        let floor = self.floor(now);
+        let flow = self.flows.get_mut(key)?;
+        if is_over(flow.used, now) {
+            flow.labels = floor;
         }
-        labels
+        (flow.order, flow.used) = (self.clock, now);
+        Some(flow)
     }
 
     fn floor(&self, now: Instant) -> Labels {
