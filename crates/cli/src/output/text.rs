@@ -62,6 +62,17 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
+/// Aligns a head and rows in columns; returns their lines.
+pub(crate) fn columns<const N: usize>(head: &[String; N], rows: &[[String; N]]) -> (String, Vec<String>) {
+    let widths: [usize; N] =
+        std::array::from_fn(|at| rows.iter().chain([head]).map(|row| width(&row[at])).max().unwrap_or(0));
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| pad(cell, width));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    (line(head), rows.iter().map(line).collect())
+}
+
 /// Formats a count: `1 tool`, `2 tools`.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::{
-    running::{self, Id},
+    running::{self, Control, Id},
     status::age,
 };
 use crate::{
@@ -27,13 +27,7 @@ pub(super) fn run(args: &Args, output: &Output) -> Result<(), Failure> {
         output.note(&format!("revoked {id}"));
         return Ok(());
     }
-    let mut grants = Vec::new();
-    for control in running::all()? {
-        match control.grants() {
-            Ok(listed) => grants.extend(running::items(&control, listed, "grants")),
-            Err(error) => running::skip(&error, output),
-        }
-    }
+    let grants = running::list("grants", Control::grants, output)?;
     if output.json {
         return output.print(&grants.iter().map(|(_, grant)| format!("{grant}\n")).collect::<String>());
     }
@@ -46,17 +40,11 @@ pub(super) fn run(args: &Args, output: &Output) -> Result<(), Failure> {
 
 /// Formats grants. They are data of another process: everything in them is escaped.
 fn page(grants: &[(Id, Value)], output: &Output) -> String {
-    let rows: Vec<[String; 6]> = grants.iter().map(|(id, grant)| row(*id, grant)).collect();
     let head = ["ID", "ANSWER", "UNUSED", "PRINCIPAL", "PROFILE", "TARGET"].map(str::to_owned);
-    let widths: [usize; 6] =
-        std::array::from_fn(|at| rows.iter().chain([&head]).map(|row| text::width(&row[at])).max().unwrap_or(0));
-    let line = |row: &[String; 6]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| text::pad(cell, width));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    let mut page = format!("{}\n", output.out.faint(line(&head)));
-    for row in &rows {
-        let _ = writeln!(page, "{}", line(row));
+    let (head, rows) = text::columns(&head, &grants.iter().map(|(id, grant)| row(*id, grant)).collect::<Vec<_>>());
+    let mut page = format!("{}\n", output.out.faint(head));
+    for row in rows {
+        let _ = writeln!(page, "{row}");
     }
     page
 }

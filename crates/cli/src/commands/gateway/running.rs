@@ -70,9 +70,20 @@ pub(super) fn items(control: &Control, mut listed: Value, list: &str) -> Vec<(Id
     items.into_iter().filter_map(with_id).collect()
 }
 
-/// Warns about a gateway that did not answer.
-pub(super) fn skip(error: &couplet_gateway::Error, output: &Output) {
-    output.warn(&text::line(&error.to_string()));
+/// Returns the items of the lists of all gateways. One that does not answer is left out with a warning.
+pub(super) fn list(
+    name: &str,
+    of: impl Fn(&Control) -> Result<Value, couplet_gateway::Error>,
+    output: &Output,
+) -> Result<Vec<(Id, Value)>, Failure> {
+    let mut all_items = Vec::new();
+    for control in all()? {
+        match of(&control) {
+            Ok(listed) => all_items.extend(items(&control, listed, name)),
+            Err(error) => output.warn(&text::line(&error.to_string())),
+        }
+    }
+    Ok(all_items)
 }
 
 /// There is none: gateways are reached over Unix domain sockets.

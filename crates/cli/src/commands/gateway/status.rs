@@ -59,17 +59,11 @@ fn page(status: &Value, paint: Paint) -> String {
         let _ = writeln!(page, "{} {}", paint.error("not reloaded:"), text::visible(error));
     }
     let servers = status["servers"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let rows: Vec<[String; 6]> = servers.iter().map(row).collect();
     let head = ["SERVER", "STATE", "TOOLS", "CALLS", "P50/P99", "RESTARTS"].map(str::to_owned);
-    let widths: [usize; 6] =
-        std::array::from_fn(|at| rows.iter().chain([&head]).map(|row| text::width(&row[at])).max().unwrap_or(0));
-    let line = |row: &[String; 6]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| text::pad(cell, width));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    let _ = writeln!(page, "{}", paint.faint(line(&head)));
+    let (head, rows) = text::columns(&head, &servers.iter().map(row).collect::<Vec<_>>());
+    let _ = writeln!(page, "{}", paint.faint(head));
     for (row, server) in rows.iter().zip(servers) {
-        let _ = writeln!(page, "{}", line(row));
+        let _ = writeln!(page, "{row}");
         for note in notes(server) {
             let _ = writeln!(page, "  {}", paint.warning(text::line(&note)));
         }

@@ -9,7 +9,7 @@ use couplet_host::consent::Answer;
 use serde_json::Value;
 
 use super::{
-    running::{self, Id},
+    running::{self, Control, Id},
     status::age,
 };
 use crate::{
@@ -74,13 +74,7 @@ pub(super) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
 
 /// Lists the questions that wait.
 fn list(output: &Output) -> Result<(), Failure> {
-    let mut questions = Vec::new();
-    for control in running::all()? {
-        match control.questions() {
-            Ok(listed) => questions.extend(running::items(&control, listed, "questions")),
-            Err(error) => running::skip(&error, output),
-        }
-    }
+    let questions = running::list("questions", Control::questions, output)?;
     if output.json {
         return output.print(&questions.iter().map(|(_, question)| format!("{question}\n")).collect::<String>());
     }
