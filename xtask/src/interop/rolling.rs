@@ -96,7 +96,7 @@ pub(crate) fn clients_while(
     let rows = clients.iter().flat_map(|(peer, programs)| {
         peer.client.iter().filter(|offer| place.server.takes(offer)).map(move |offer| {
             let mut row = Row::new(peer, Role::Client, Transport::Http, offer);
-            row.plan = place.server.plan(row.plan, peer.name, disturbance);
+            row.plan = place.server.plan(row.plan);
             (row, programs)
         })
     });
@@ -126,8 +126,7 @@ impl Replicas<'_> {
         matches!(self, Self::Counting(_)) || offer != "auto"
     }
 
-    fn plan(self, plan: Plan, client: &str, disturbance: Disturbance) -> Plan {
-        let plan = if disturbance == Disturbance::Rolled { plan.rolled(client) } else { plan };
+    fn plan(self, plan: Plan) -> Plan {
         match self {
             Self::Counting(_) => plan.counted(),
             Self::Everything(_) => plan,

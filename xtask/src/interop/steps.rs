@@ -136,17 +136,6 @@ impl Plan {
         self
     }
 
-    /// The plan of a client while replicas are only rolled.
-    pub(super) fn rolled(mut self, client: &str) -> Self {
-        // This client does not go on after a notification that was not accepted.
-        if client == "python-v1" {
-            self.steps.retain(|step| *step != "cancel");
-            let why = "replicas: one that shuts down accepts no cancellation for its sessions (503)".to_owned();
-            self.absent.push(("cancel", why));
-        }
-        self
-    }
-
     /// The plan of a client with a server that counts executions.
     pub(super) fn counted(mut self) -> Self {
         self.steps.extend(REPEATED);
@@ -210,13 +199,8 @@ mod tests {
 
     #[test]
     fn repeated_steps_are_more() {
-        let plan = |rolled| {
-            let plan = Plan::new(("python-v1", Era::Sessions), ("couplet", Era::Sessions), Transport::Http);
-            let plan = if rolled { plan.rolled("python-v1") } else { plan };
-            plan.counted()
-        };
-        assert_eq!((plan(false).steps.len(), plan(true).steps.len()), (STEPS.len() + 2, STEPS.len() + 1));
-        assert_eq!(left_out(&plan(true)), "-cancel");
+        let plan = || Plan::new(("python-v1", Era::Sessions), ("couplet", Era::Sessions), Transport::Http);
+        assert_eq!(plan().counted().steps.len(), plan().steps.len() + 2);
     }
 
     #[test]

@@ -253,6 +253,12 @@ impl ServerConnection {
         }
     }
 
+    /// Sets the number after which the ids of requests to the client begin. A session that goes on in another connection needs
+    /// other ids, or a late answer for the earlier connection is taken for one of this.
+    pub fn number_client_requests_after(&mut self, last: i64) {
+        self.questions.number_after(last);
+    }
+
     /// Fails the pending requests to the client, and those that are sent from now on: no more responses will arrive.
     pub fn cancel_client_requests(&mut self) {
         self.questions.close();

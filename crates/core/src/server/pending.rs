@@ -38,6 +38,11 @@ impl Pending {
         Some((id, rx))
     }
 
+    /// Lets ids begin after a number.
+    pub(crate) fn number_after(&self, last: i64) {
+        lock(&self.0).last = last;
+    }
+
     /// Delivers a response; false if no request waits for it.
     pub(crate) fn settle(&self, id: &RequestId, answer: Answer) -> bool {
         let RequestId::Number(id) = id else { return false };

@@ -133,6 +133,9 @@ pub(crate) struct State {
     pub(crate) closing: AtomicBool,
     /// Held while sessions are released.
     pub(crate) releasing: tokio::sync::Mutex<()>,
+    /// Held while messages for sessions are taken from the store, so that they stay in order.
+    #[cfg(feature = "replicas")]
+    pub(crate) collecting: tokio::sync::Mutex<()>,
     /// The clients of the latest stateless requests.
     clients: PeerCache,
     last_opening: Mutex<Bytes>,
@@ -405,19 +408,27 @@ impl Endpoint {
     }
 
     /// Begins a graceful shutdown: new requests get 503, open streams end, running calls finish. Pending requests to
-    /// clients fail. Sessions in a store are released when nothing runs in them any more, so that other replicas can take
-    /// them over; see [`Endpoint::release_sessions`] for the others.
+    /// clients fail: at once, or after five seconds with `Endpoint::replica`, because the other replicas leave answers and
+    /// cancellations for this one in the session store. Sessions in a store are released when nothing runs in them any more,
+    /// so that other replicas can take them over; see [`Endpoint::release_sessions`] for the others.
     ///
     /// It returns at once, cannot be undone, and does nothing the second time. The whole order, for a web framework:
     ///
     #[doc = include_str!("../docs/shut_down.md")]
     pub fn shut_down(&self) {
+        self.shut_down_within(Duration::from_secs(10));
+    }
+
+    /// Begins a graceful shutdown of which the end is known: clients have half of the time to answer requests.
+    pub(crate) fn shut_down_within(&self, grace: Duration) {
         self.begin_drain();
         self.state.closing.store(true, Ordering::Release);
-        self.state.sessions.cancel_client_requests();
+        if !self.takes_messages() {
+            self.state.sessions.cancel_client_requests();
+        }
         self.state.streams.end();
         if self.config.shared.is_some() {
-            self.release_when_idle();
+            self.release_when_idle(grace / 2);
         }
     }
 

@@ -75,7 +75,7 @@ pub use request::{
 };
 pub use session::{
     memory::MemorySessions,
-    store::{Claim, LoadedSession, Node, SessionRecord, SessionStore},
+    store::{Claim, LoadedSession, Node, Posted, Renewed, SessionRecord, SessionStore},
 };
 pub use stream::{
     body::EndpointBody,

@@ -4,6 +4,7 @@
 
 mod forged;
 mod lost;
+mod mailbox;
 mod member;
 mod owners;
 #[cfg(feature = "client")]

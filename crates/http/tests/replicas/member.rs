@@ -89,6 +89,12 @@ impl Member {
         Self { endpoint, url, handle, seen, wire, task }
     }
 
+    /// Closes its listener and its connections; calls that were sent to the endpoint itself go on.
+    pub(crate) async fn stop_listening(&mut self) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
+    }
+
     /// Ends it as a crash would: its connections are cut, and its leases stay until they expire.
     pub(crate) async fn kill(self) {
         self.task.abort();
@@ -127,7 +133,7 @@ async fn answer(request: Request<Incoming>, mut endpoint: Endpoint, wire: Arc<Wi
 pub(crate) async fn expire(store: &TestStore, id: &str, generation: u64) -> Node {
     let (_, owner) = store.sessions.load(id).await.unwrap().unwrap();
     let owner = owner.expect("there is an owner");
-    let lost = store.sessions.renew(&[(id.into(), generation)], &owner, Duration::ZERO).await.unwrap();
-    assert!(lost.is_empty(), "that is its generation");
+    let renewed = store.sessions.renew(&[(id.into(), generation)], &owner, Duration::ZERO).await.unwrap();
+    assert!(renewed.lost.is_empty(), "that is its generation");
     owner
 }

@@ -8,7 +8,8 @@ use std::{
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Error, ErrorKind};
 use couplet_http::server::{
-    Claim, EventStore, LoadedSession, MemoryEvents, MemorySessions, Node, SessionRecord, SessionStore, StoredEvent,
+    Claim, EventStore, LoadedSession, MemoryEvents, MemorySessions, Node, Posted, Renewed, SessionRecord, SessionStore,
+    StoredEvent,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +97,16 @@ impl SessionStore for TestStore {
         owned: &'a [(Arc<str>, u64)],
         node: &'a Node,
         lease: Duration,
-    ) -> BoxFuture<'a, Result<Vec<Arc<str>>, Error>> {
+    ) -> BoxFuture<'a, Result<Renewed, Error>> {
         self.run("renew", move || self.sessions.renew(owned, node, lease))
+    }
+
+    fn post<'a>(&'a self, id: &'a str, owner: &'a Node, message: Bytes) -> BoxFuture<'a, Result<Posted, Error>> {
+        self.run("post", move || self.sessions.post(id, owner, message))
+    }
+
+    fn take<'a>(&'a self, id: &'a str, generation: u64, after: u64) -> BoxFuture<'a, Result<Vec<(u64, Bytes)>, Error>> {
+        self.run("take", move || self.sessions.take(id, generation, after))
     }
 
     fn remember<'a>(&'a self, id: &'a str, generation: u64, memory: Bytes) -> BoxFuture<'a, Result<bool, Error>> {

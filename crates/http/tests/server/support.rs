@@ -37,6 +37,8 @@ pub(crate) const VERSIONS: [&str; 4] = [OLDEST, BATCHES, "2025-06-18", POLLING];
 pub(crate) struct Seen {
     pub(crate) finished: Arc<AtomicUsize>,
     pub(crate) dropped: Arc<AtomicUsize>,
+    /// The notifications that the roots have changed.
+    pub(crate) notified: Arc<AtomicUsize>,
     /// Lets calls of `gate` go on, one for each permit.
     pub(crate) gate: Arc<Gate>,
 }
@@ -167,8 +169,14 @@ pub(crate) fn server(seen: &Seen) -> ServerHandle {
             "where": { "type": "object", "properties": { "dry": { "type": "boolean", "x-mcp-header": "Dry-Run" } } }
         }
     });
+    let notified = seen.notified.clone();
     let server: Server<Seen> = Server::new("test", "1.0.0")
         .advertise_empty_lists()
+        .on_notification(move |notification| {
+            if notification.method == "notifications/roots/list_changed" {
+                notified.fetch_add(1, Ordering::SeqCst);
+            }
+        })
         .tool(tool("hello", || "Hello!"))
         .tool(tool("region", |Args(Anything {}): Args<Anything>| "there").input_schema(region.clone()))
         .tool(tool("slow", slow))

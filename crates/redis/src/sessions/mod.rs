@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Error};
-use couplet_http::server::{Claim, Node, SessionRecord, SessionStore};
+use couplet_http::server::{Claim, Node, Posted, Renewed, SessionRecord, SessionStore};
 
 use crate::{
     client::Redis,
@@ -19,12 +19,19 @@ static CREATE: Lua = Lua::new(include_str!("create.lua"));
 static LOAD: Lua = Lua::new(include_str!("load.lua"));
 static CLAIM: Lua = Lua::lease(include_str!("claim.lua"));
 static RENEW: Lua = Lua::lease(include_str!("renew.lua"));
+static POST: Lua = Lua::new(include_str!("post.lua"));
+static TAKE: Lua = Lua::lease(include_str!("take.lua"));
 static REMEMBER: Lua = Lua::new(include_str!("remember.lua"));
 static RELEASE: Lua = Lua::new(include_str!("release.lua"));
 
 const RECORD: &str = "record";
 const MEMORY: &str = "memory";
 const OWNER: &str = "owner";
+const MESSAGE: &str = "message";
+
+/// The largest number of messages for a session, and their largest size.
+const MESSAGES: u64 = 64;
+const MESSAGE_BYTES: u64 = 1 << 20;
 
 /// Sessions that all replicas of a server share, sealed. Leases are measured by the clock of the Redis server.
 ///
@@ -130,13 +137,8 @@ impl RedisSessions {
         }
     }
 
-    async fn renew_leases(
-        &self,
-        owned: &[(Arc<str>, u64)],
-        node: &Node,
-        lease: Duration,
-    ) -> Result<Vec<Arc<str>>, Error> {
-        let mut lost = Vec::new();
+    async fn renew_leases(&self, owned: &[(Arc<str>, u64)], node: &Node, lease: Duration) -> Result<Renewed, Error> {
+        let mut renewed = Renewed::default();
         for some in owned.chunks(crate::BATCH) {
             let names: Vec<_> = some.iter().map(|(id, _)| self.name(id)).collect();
             let inputs = some.iter().zip(&names).map(|((_, generation), name)| {
@@ -144,11 +146,42 @@ impl RedisSessions {
                 input.number(millis(lease)).number(self.expiry(lease))
             });
             let inputs: Vec<_> = inputs.collect();
-            let renewed: Vec<bool> = self.redis.run_all(&RENEW, &inputs).await?;
-            let failed = some.iter().zip(renewed).filter(|(_, renewed)| !renewed);
-            lost.extend(failed.map(|((id, _), _)| id.clone()));
+            let answers: Vec<u64> = self.redis.run_all(&RENEW, &inputs).await?;
+            for ((id, _), answer) in some.iter().zip(answers) {
+                match answer {
+                    0 => renewed.lost.push(id.clone()),
+                    1 => {}
+                    _ => renewed.with_messages.push(id.clone()),
+                }
+            }
         }
-        Ok(lost)
+        Ok(renewed)
+    }
+
+    async fn post_message(&self, id: &str, owner: &Node, message: &[u8]) -> Result<Posted, Error> {
+        let name = self.name(id);
+        let input = Input::new(&name)
+            .bytes(&*owner.id)
+            .bytes(self.redis.seal(&name, MESSAGE, message)?)
+            .number(MESSAGES)
+            .number(MESSAGE_BYTES);
+        match self.redis.run(&POST, input, Repeat::Safe).await? {
+            0_u64 => Ok(Posted::Elsewhere),
+            1 => Ok(Posted::Stored),
+            _ => Ok(Posted::Full),
+        }
+    }
+
+    async fn take_messages(&self, id: &str, generation: u64, after: u64) -> Result<Vec<(u64, Bytes)>, Error> {
+        let name = self.name(id);
+        let input = Input::new(&name).number(generation).number(after);
+        let found: Vec<Vec<u8>> = self.redis.run(&TAKE, input, Repeat::Safe).await?;
+        let message = |pair: &[Vec<u8>]| {
+            let number = std::str::from_utf8(&pair[0]).ok().and_then(|text| text.parse().ok());
+            let message = self.redis.open(&name, MESSAGE, &pair[1])?;
+            Ok((number.ok_or_else(|| foreign(&name))?, message.into()))
+        };
+        found.chunks_exact(2).map(message).collect()
     }
 }
 
@@ -181,8 +214,16 @@ impl SessionStore for RedisSessions {
         owned: &'a [(Arc<str>, u64)],
         node: &'a Node,
         lease: Duration,
-    ) -> BoxFuture<'a, Result<Vec<Arc<str>>, Error>> {
+    ) -> BoxFuture<'a, Result<Renewed, Error>> {
         Box::pin(self.renew_leases(owned, node, lease))
+    }
+
+    fn post<'a>(&'a self, id: &'a str, owner: &'a Node, message: Bytes) -> BoxFuture<'a, Result<Posted, Error>> {
+        Box::pin(async move { self.post_message(id, owner, &message).await })
+    }
+
+    fn take<'a>(&'a self, id: &'a str, generation: u64, after: u64) -> BoxFuture<'a, Result<Vec<(u64, Bytes)>, Error>> {
+        Box::pin(self.take_messages(id, generation, after))
     }
 
     fn remember<'a>(&'a self, id: &'a str, generation: u64, memory: Bytes) -> BoxFuture<'a, Result<bool, Error>> {

@@ -128,10 +128,10 @@ async fn keys_are_on_all_nodes_and_leases_are_renewed_at_once() {
         assert!(member.server.command::<i64>(&["DBSIZE"]).await > 100);
     }
     assert!(store.remove("7").await.unwrap());
-    assert_eq!(store.renew(&owned, &node, HOUR).await.unwrap(), [Arc::<str>::from("7")]);
+    assert_eq!(store.renew(&owned, &node, HOUR).await.unwrap().lost, [Arc::<str>::from("7")]);
     // A restarted node has no scripts; the others have.
     let _: String = members[2].server.command(&["SCRIPT", "FLUSH"]).await;
-    assert_eq!(store.renew(&owned, &node, HOUR).await.unwrap(), [Arc::<str>::from("7")]);
+    assert_eq!(store.renew(&owned, &node, HOUR).await.unwrap().lost, [Arc::<str>::from("7")]);
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn a_slot_that_moves_is_followed() {
         for (id, _) in &owned {
             assert_eq!(store.load(id).await.unwrap(), Some((record(id), Some(node.clone()))));
         }
-        assert_eq!(store.renew(&owned, &node, HOUR).await.unwrap(), Vec::<Arc<str>>::new());
+        assert_eq!(store.renew(&owned, &node, HOUR).await.unwrap().lost, Vec::<Arc<str>>::new());
     };
     works().await;
     for member in [to, from] {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use couplet_core::{ErrorKind, Outage};
-use couplet_http::server::{Claim, Node, SessionRecord, SessionStore};
+use couplet_http::server::{Claim, Node, Renewed, SessionRecord, SessionStore};
 use couplet_redis::RedisSessions;
 use couplet_testing::contract;
 
@@ -68,11 +68,13 @@ async fn many_leases_are_renewed_at_once() {
         let id: Arc<str> = number.to_string().into();
         owned.push((id.clone(), store.create(record(&id), &node, HOUR).await.unwrap()));
     }
-    assert_eq!(store.renew(&owned, &node, HOUR).await.unwrap(), Vec::<Arc<str>>::new());
+    assert_eq!(store.renew(&owned, &node, HOUR).await.unwrap(), Renewed::default());
     assert!(store.remove("7").await.unwrap());
     store.claim("599", &node, HOUR).await.unwrap();
-    assert_eq!(store.renew(&owned, &node, HOUR).await.unwrap(), [Arc::<str>::from("7"), "599".into()]);
-    assert_eq!(store.renew(&[], &node, HOUR).await.unwrap(), Vec::<Arc<str>>::new());
+    let lost = vec!["7".into(), "599".into()];
+    let expected = Renewed { lost, ..Renewed::default() };
+    assert_eq!(store.renew(&owned, &node, HOUR).await.unwrap(), expected);
+    assert_eq!(store.renew(&[], &node, HOUR).await.unwrap(), Renewed::default());
 }
 
 #[tokio::test]
@@ -99,7 +101,7 @@ async fn a_restarted_empty_server_has_no_sessions() {
     assert_eq!(store.load("a").await.unwrap_err().kind(), ErrorKind::Transport);
     server.run().await.unwrap();
     assert_eq!(store.load("a").await.unwrap(), None);
-    assert_eq!(store.renew(&[("a".into(), generation)], &node, HOUR).await.unwrap(), [Arc::<str>::from("a")]);
+    assert_eq!(store.renew(&[("a".into(), generation)], &node, HOUR).await.unwrap().lost, [Arc::<str>::from("a")]);
     assert!(!store.remember("a", generation, "{}".into()).await.unwrap());
     assert!(matches!(store.claim("a", &node, HOUR).await.unwrap(), Claim::Missing));
 }
@@ -138,8 +140,8 @@ async fn sessions_go_on_when_the_server_is_full() {
         store.create(record(id), &one, HOUR).await.unwrap();
     }
     server.fill().await;
-    let lost = store.renew(&[("a".into(), 1), ("b".into(), 1), ("c".into(), 1)], &one, HOUR).await.unwrap();
-    assert_eq!(lost, [Arc::<str>::from("c")]);
+    let renewed = store.renew(&[("a".into(), 1), ("b".into(), 1), ("c".into(), 1)], &one, HOUR).await.unwrap();
+    assert_eq!(renewed.lost, [Arc::<str>::from("c")]);
     store.release("a", 1).await.unwrap();
     assert_eq!(store.claim("a", &two, HOUR).await.unwrap(), Claim::Owned(record("a"), 2));
     let error = store.create(record("c"), &one, HOUR).await.unwrap_err();

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use couplet_http::server::{Claim, Node, SessionRecord, SessionStore};
+use couplet_http::server::{Claim, Node, Posted, Renewed, SessionRecord, SessionStore};
 
 /// A lease that does not expire during a test.
 const LONG: Duration = Duration::from_secs(60 * 60);
@@ -31,6 +31,9 @@ pub async fn session_store(store: &dyn SessionStore) {
     kit.claims_of_the_gone().await;
     kit.renewals().await;
     kit.releases().await;
+    kit.messages().await;
+    kit.messages_of_another_owner().await;
+    kit.limits_of_messages().await;
     kit.removals().await;
 }
 
@@ -74,10 +77,22 @@ impl Kit<'_> {
 
     /// Extends a lease; returns whether the node still owns the session.
     async fn renew(&self, id: &str, generation: u64, node: &Node, lease: Duration) -> bool {
-        let owned = [(Arc::from(id), generation)];
-        let lost = self.store.renew(&owned, node, lease).await.expect("leases are renewed");
+        let Renewed { lost, with_messages, .. } = self.renewed(&[(Arc::from(id), generation)], node, lease).await;
         assert!(lost.iter().all(|lost| **lost == *id), "only the sessions that were named are lost: {lost:?}");
+        assert!(with_messages.is_empty(), "there are no messages: {with_messages:?}");
         lost.is_empty()
+    }
+
+    async fn renewed(&self, owned: &[(Arc<str>, u64)], node: &Node, lease: Duration) -> Renewed {
+        self.store.renew(owned, node, lease).await.expect("leases are renewed")
+    }
+
+    async fn post(&self, id: &str, owner: &Node, message: &'static [u8]) -> Posted {
+        self.store.post(id, owner, Bytes::from_static(message)).await.expect("the store answers")
+    }
+
+    async fn take(&self, id: &str, generation: u64, after: u64) -> Vec<(u64, Bytes)> {
+        self.store.take(id, generation, after).await.expect("the store answers")
     }
 
     /// Waits until a lease has expired. How long that takes is the store's business; it must not be for ever.
@@ -196,12 +211,12 @@ impl Kit<'_> {
             ("contract-c".into(), c),
             ("contract-none".into(), 1),
         ];
-        let mut lost = self.store.renew(&owned, &self.one, LONG).await.expect("leases are renewed");
+        let mut lost = self.renewed(&owned, &self.one, LONG).await.lost;
         lost.sort();
         assert_eq!(lost, ["contract-b".into(), "contract-none".into()], "the others are named, and only they");
-        let lost = self.store.renew(&owned[..1], &self.two, LONG).await.expect("leases are renewed");
+        let lost = self.renewed(&owned[..1], &self.two, LONG).await.lost;
         assert_eq!(lost, ["contract-a".into()], "another node does not own it");
-        assert_eq!(self.store.renew(&[], &self.one, LONG).await.expect("nothing is renewed"), []);
+        assert_eq!(self.renewed(&[], &self.one, LONG).await, Renewed::default(), "nothing is renewed");
         // A lease that has expired can be renewed until the session is claimed.
         assert!(self.renew("contract-a", a, &self.one, SHORT).await);
         self.expired("contract-a").await;
@@ -225,6 +240,76 @@ impl Kit<'_> {
         let second = self.own("contract-a", &self.two).await;
         assert!(second > first, "generations grow across a release: {first}, {second}");
         self.store.release("contract-none", 1).await.expect("a session that does not exist is no error");
+        self.remove("contract-a").await;
+    }
+
+    async fn messages(&self) {
+        for id in ["contract-a", "contract-b"] {
+            self.create(id).await;
+        }
+        let generation = self.own("contract-a", &self.one).await;
+        assert_eq!(self.take("contract-a", generation, 0).await, [], "nothing was stored");
+        for message in [&b"first"[..], b"", b"\x00\xff"] {
+            assert_eq!(self.post("contract-a", &self.one, message).await, Posted::Stored);
+        }
+        let all = |from: usize| -> Vec<(u64, Bytes)> {
+            let all = [(1, &b"first"[..]), (2, b""), (3, b"\x00\xff")];
+            all[from..].iter().map(|(number, message)| (*number, Bytes::from_static(message))).collect()
+        };
+        assert_eq!(self.take("contract-a", generation, 0).await, all(0), "messages are in order, with numbers from 1");
+        assert_eq!(self.take("contract-a", generation, 0).await, all(0), "and stay until they are known to be taken");
+        for wrong in [0, generation - 1, generation + 1] {
+            assert_eq!(self.take("contract-a", wrong, 3).await, [], "only the current generation takes messages");
+        }
+        assert_eq!(self.take("contract-a", generation, 1).await, all(1), "those up to a number are removed");
+        let owned = [("contract-a".into(), generation), ("contract-b".into(), 1)];
+        let expected = Renewed { with_messages: vec!["contract-a".into()], ..Renewed::default() };
+        assert_eq!(self.renewed(&owned, &self.one, LONG).await, expected, "the owner learns that there are messages");
+        assert_eq!(self.take("contract-a", generation, u64::MAX).await, [], "all are removed, and no others");
+        assert_eq!(self.renewed(&owned, &self.one, LONG).await, Renewed::default(), "there are no messages any more");
+        self.post("contract-a", &self.one, b"next").await;
+        let next = [(4, Bytes::from_static(b"next"))];
+        assert_eq!(self.take("contract-a", generation, 3).await, next, "numbers are not used again");
+        for id in ["contract-a", "contract-b"] {
+            self.remove(id).await;
+        }
+    }
+
+    async fn messages_of_another_owner(&self) {
+        assert_eq!(self.post("contract-a", &self.one, b"{}").await, Posted::Elsewhere, "there is no session");
+        assert_eq!(self.load("contract-a").await, None, "and none is created");
+        let ours = self.create("contract-a").await;
+        assert_eq!(self.post("contract-a", &self.two, b"{}").await, Posted::Elsewhere, "another node owns it");
+        assert_eq!(self.post("contract-a", &self.one, b"{}").await, Posted::Stored);
+        assert!(self.renewed(&[("contract-a".into(), 1)], &self.one, SHORT).await.lost.is_empty());
+        self.expired("contract-a").await;
+        assert_eq!(self.post("contract-a", &self.one, b"{}").await, Posted::Elsewhere, "its lease has expired");
+        let second = self.own("contract-a", &self.two).await;
+        assert_eq!(self.load("contract-a").await, Some((ours, Some(self.two.clone()))), "the record is the same");
+        let message = [(1, Bytes::from_static(b"{}"))];
+        assert_eq!(self.take("contract-a", second, 0).await, message, "the next owner takes what was stored");
+        assert_eq!(self.take("contract-a", 1, 1).await, [], "the earlier one takes nothing");
+        self.store.release("contract-a", second).await.expect("a session is released");
+        assert_eq!(self.post("contract-a", &self.two, b"{}").await, Posted::Elsewhere, "it has no owner");
+        let third = self.own("contract-a", &self.one).await;
+        assert_eq!(self.take("contract-a", third, 0).await, message, "messages outlive a release");
+        self.remove("contract-a").await;
+    }
+
+    async fn limits_of_messages(&self) {
+        static MESSAGE: [u8; 16 << 10] = [b'x'; 16 << 10];
+        self.create("contract-a").await;
+        for number in 1..=16 {
+            assert_eq!(self.post("contract-a", &self.one, &MESSAGE).await, Posted::Stored, "message {number}");
+        }
+        let mut stored = 16;
+        while self.post("contract-a", &self.one, &MESSAGE).await == Posted::Stored {
+            stored += 1;
+            assert!(stored < 10_000, "there is a limit");
+        }
+        assert_eq!(self.take("contract-a", 1, 0).await.len(), stored, "nothing is stored above the limit");
+        self.take("contract-a", 1, 1).await;
+        assert_eq!(self.post("contract-a", &self.one, &MESSAGE).await, Posted::Stored, "there is room again");
         self.remove("contract-a").await;
     }
 

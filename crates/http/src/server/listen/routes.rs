@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock},
+    time::Duration,
 };
 
 use crate::server::endpoint::Endpoint;
@@ -87,8 +88,8 @@ impl Routes {
         self.all().iter().for_each(Endpoint::begin_drain);
     }
 
-    pub(super) fn shut_down(&self) {
-        self.all().iter().for_each(Endpoint::shut_down);
+    pub(super) fn shut_down(&self, grace: Duration) {
+        self.all().iter().for_each(|endpoint| endpoint.shut_down_within(grace));
     }
 
     pub(super) async fn finish_calls(&self) {

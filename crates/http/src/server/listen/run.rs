@@ -129,7 +129,7 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut lifecycle: L
         // The request of a new connection may be on its way, and closing the connection would reset it.
         tokio::time::sleep(SETTLE).await;
     }
-    site.shut_down();
+    site.shut_down(grace);
     drain(&site, grace, open).await;
     site.end().await;
     Ok(())

@@ -110,9 +110,9 @@ impl Site {
     }
 
     /// The site serves no new requests from now on.
-    pub(super) fn shut_down(&self) {
-        self.endpoint.shut_down();
-        self.routes.shut_down();
+    pub(super) fn shut_down(&self, grace: Duration) {
+        self.endpoint.shut_down_within(grace);
+        self.routes.shut_down(grace);
     }
 
     pub(super) fn answer(&self, request: Request<Incoming>, remote: Option<SocketAddr>) -> Answering {

@@ -22,6 +22,7 @@ use crate::server::{
     request::{admit::Admitted, context::HttpRequest, deadline::within},
     response::{self, Reply},
     session::{
+        Wants,
         claim::{Found, There},
         elsewhere,
         live::LiveSession,
@@ -50,7 +51,7 @@ enum Sent {
 impl Endpoint {
     /// Sends a request to the owner of its session. If the owner is gone, or does not own the session any more, the store is
     /// asked for another one, and then the session is claimed. If it is not known whether the owner has handled the request,
-    /// it is repeated only where `retry` says so.
+    /// it is repeated only where it may be. What wants no response is left in the store for an owner that cannot be reached.
     ///
     /// # Errors
     /// The response of the owner, or why there is none.
@@ -58,9 +59,10 @@ impl Endpoint {
         &self,
         mut there: Box<There>,
         body: &Bytes,
-        retry: Retry,
+        wants: Wants,
         admitted: Admitted,
     ) -> Result<(Arc<LiveSession>, Admitted), Box<Reply>> {
+        const UNAVAILABLE: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
         /// The session may move while it is looked for.
         const ATTEMPTS: usize = 3;
         if admitted.forwarded.is_some() {
@@ -71,7 +73,11 @@ impl Endpoint {
         };
         let Some(request) = admitted.context.clone() else { return Err(elsewhere().into()) };
         for _ in 0..ATTEMPTS {
-            let sent = self.send(replicas, &there.owner, &there.id, &request, body, &admitted).await?;
+            let sent = match self.send(replicas, &there.owner, &there.id, &request, body, &admitted).await? {
+                // It shuts down, or has no room at the moment.
+                Sent::Answered(reply) if wants == Wants::Delivery && reply.status() == UNAVAILABLE => Sent::Refused,
+                sent => sent,
+            };
             let is_owner = match &sent {
                 Sent::Answered(reply) => {
                     // A replica that shuts down closes its connections, and is not the owner for much longer.
@@ -87,11 +93,18 @@ impl Endpoint {
                     drop(request);
                     return Err(self.relay(reply, admitted).await.into());
                 }
-                Sent::Unknown if retry == Retry::Never => return Err(unknown().into()),
+                Sent::Unknown if wants == Wants::Response(Retry::Never) => return Err(unknown().into()),
                 Sent::Refused | Sent::Succeeded | Sent::Unknown => {}
             }
             let found = match &there.record {
                 Some(record) if is_succeeded => self.claim_from(shared, record, &there.owner).await?,
+                Some(_) if wants == Wants::Delivery => {
+                    let envelope = self.envelope(replicas, &there.owner, &there.id, &request, body, &admitted)?;
+                    if self.leave(replicas, shared, &there.owner, &envelope, body).await? {
+                        return Err(response::empty(StatusCode::ACCEPTED).into());
+                    }
+                    self.look_up(shared, &there.id, admitted.principal()).await?
+                }
                 Some(record) => self.claim_unreachable(shared, record, &there.owner).await?,
                 None => self.look_up(shared, &there.id, admitted.principal()).await?,
             };
@@ -135,26 +148,7 @@ impl Endpoint {
         admitted: &Admitted,
     ) -> Result<Sent, Box<Reply>> {
         let Some(url) = &owner.url else { return Ok(Sent::Refused) };
-        let caller = match &admitted.caller {
-            None => None,
-            Some(caller) => Some(Claimed::of(caller, &replicas.claims).ok_or_else(unsendable)?),
-        };
-        let mut nonce = [0; 16];
-        let fields = forwarded(&request.headers);
-        let envelope = Envelope {
-            time: unix_seconds(),
-            nonce: getrandom::fill(&mut nonce).map(|()| nonce).map_err(|_| Box::new(elsewhere()))?,
-            to: owner.id.clone(),
-            method: request.method.as_str().to_owned(),
-            target: request.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned(),
-            session: session.to_owned(),
-            fields_digest: digest(&request.headers, &fields),
-            fields,
-            body_digest: body_digest(body),
-            remote: request.remote_addr(),
-            client: request.client_ip(),
-            caller,
-        };
+        let envelope = self.envelope(replicas, owner, session, request, body, admitted)?;
         let Some(outgoing) = outgoing(replicas, url, request, &envelope, body) else { return Err(unsendable()) };
         let limits = &self.config.limits;
         // A call without a response for that long begins its stream.
@@ -177,6 +171,38 @@ impl Endpoint {
                 Sent::Unknown
             }
             None => Sent::Unknown,
+        })
+    }
+
+    /// The envelope of a request for the owner of its session.
+    fn envelope(
+        &self,
+        replicas: &Replicas,
+        owner: &Node,
+        session: &str,
+        request: &HttpRequest,
+        body: &Bytes,
+        admitted: &Admitted,
+    ) -> Result<Envelope, Box<Reply>> {
+        let caller = match &admitted.caller {
+            None => None,
+            Some(caller) => Some(Claimed::of(caller, &replicas.claims).ok_or_else(unsendable)?),
+        };
+        let mut nonce = [0; 16];
+        let fields = forwarded(&request.headers);
+        Ok(Envelope {
+            time: unix_seconds(),
+            nonce: getrandom::fill(&mut nonce).map(|()| nonce).map_err(|_| Box::new(elsewhere()))?,
+            to: owner.id.clone(),
+            method: request.method.as_str().to_owned(),
+            target: request.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned(),
+            session: session.to_owned(),
+            fields_digest: digest(&request.headers, &fields),
+            fields,
+            body_digest: body_digest(body),
+            remote: request.remote_addr(),
+            client: request.client_ip(),
+            caller,
         })
     }
 

@@ -144,6 +144,7 @@ impl Endpoint {
     ) -> Result<Arc<LiveSession>, Box<Reply>> {
         let (size, id, generation) = (record.opening.len(), record.id.clone(), lease.generation);
         let mut connection = self.connection(None);
+        connection.number_client_requests_after(earlier_ids(generation));
         reopen(&mut connection, record.opening, &self.config.connection).await;
         connection.receive(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
         if let Some(memory) = &record.memory {
@@ -161,8 +162,14 @@ impl Endpoint {
             }
             None => Err(Box::new(not_found())),
         };
-        if inserted.is_err() {
-            self.config.release(shared, &id, generation).await;
+        match &inserted {
+            #[cfg(feature = "replicas")]
+            Ok(live) => self.collect(shared, live).await,
+            #[cfg(not(feature = "replicas"))]
+            Ok(_) => {}
+            Err(_) => {
+                self.config.release(shared, &id, generation).await;
+            }
         }
         inserted
     }
@@ -172,6 +179,12 @@ impl Endpoint {
         self.state.sessions.remove_this(live);
         live.fence();
     }
+}
+
+/// The number after which an owner numbers its requests to the client: there is room for 2²⁰ of each of 2¹¹ owners, and
+/// clients that read ids as 32 bits understand them.
+fn earlier_ids(generation: u64) -> i64 {
+    i64::try_from((generation.saturating_sub(1) % (1 << 11)) << 20).unwrap_or_default()
 }
 
 fn busy() -> Reply {

@@ -5,7 +5,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::Waker,
     time::Duration,
@@ -46,6 +46,9 @@ pub(crate) struct LiveSession {
     /// This replica's ownership, where there is a store.
     pub(crate) lease: Option<Lease>,
     pub(crate) state: Mutex<State>,
+    /// The number of the last message that was taken from the store.
+    #[cfg_attr(not(feature = "replicas"), allow(dead_code, reason = "it is for messages of other replicas"))]
+    pub(crate) taken: AtomicU64,
     /// What it counts as, if an anonymous caller opened it.
     _share: Option<Share>,
 }
@@ -145,9 +148,9 @@ impl LiveSession {
             lines_made,
             rested: false,
         };
-        let (number, established) = (0, AtomicBool::new(false));
+        let (number, established, taken) = (0, AtomicBool::new(false), AtomicU64::new(0));
         let state = Mutex::new(state);
-        Self { id, principal, revision, born: now, size, number, established, lease, state, _share: None }
+        Self { id, principal, revision, born: now, size, number, established, lease, state, taken, _share: None }
     }
 
     /// The same session, which counts for the network of the caller that opened it.
@@ -238,10 +241,29 @@ impl LiveSession {
         state.check(&ids, &config.limits)?;
         let (caller, context) = (admitted.caller.clone(), admitted.take_context());
         let reader = (!ids.is_empty()).then(|| state.expect(ids, admitted, config));
-        state.inbox.push_back((frame, size, caller, context));
-        state.inbox_bytes += size;
-        state.touch();
+        state.put((frame, size, caller, context));
         Ok(reader)
+    }
+
+    /// Takes a message without requests to the connection, which came from another replica.
+    ///
+    /// # Errors
+    /// Why it is not taken.
+    #[cfg(feature = "replicas")]
+    pub(crate) fn deliver(
+        &self,
+        frame: Frame,
+        size: usize,
+        caller: Option<Arc<Caller>>,
+        limits: &HttpLimits,
+    ) -> Result<(), Declined> {
+        if !requests(&frame, self.revision)?.is_empty() {
+            return Err(Declined::Wrong(None, RpcError::invalid_request("it contains a request")));
+        }
+        let mut state = lock(&self.state);
+        state.check(&[], limits)?;
+        state.put((frame, size, caller, None));
+        Ok(())
     }
 
     /// A stream for the answers to requests that the connection has.
@@ -382,6 +404,12 @@ impl State {
     const ROOM: usize = 256;
     /// How many bytes they may have. One message may be larger if it is alone.
     const ROOM_BYTES: usize = 16 << 20;
+
+    fn put(&mut self, input: Input) {
+        self.inbox_bytes += input.1;
+        self.inbox.push_back(input);
+        self.touch();
+    }
 
     /// The next message for the connection, which hears who sent it.
     pub(crate) fn next_input(&mut self, connection: &mut ServerConnection) -> Option<Frame> {

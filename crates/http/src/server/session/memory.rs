@@ -1,7 +1,7 @@
 //! A session store in memory.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     fmt,
     future::ready,
     sync::{Arc, Mutex},
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::server::{
     lock,
-    session::store::{Claim, LoadedSession, Node, SessionRecord, SessionStore},
+    session::store::{Claim, LoadedSession, Node, Posted, Renewed, SessionRecord, SessionStore},
     shrink,
 };
 
@@ -52,6 +52,10 @@ struct StoredSession {
     /// The owner, and when its lease expires.
     owner: Option<(Node, Instant)>,
     expires: Instant,
+    /// The messages for the owner, with their numbers.
+    messages: VecDeque<(u64, Bytes)>,
+    /// The number of the last message.
+    posted: u64,
 }
 
 impl MemorySessions {
@@ -102,17 +106,18 @@ impl MemorySessions {
         claimed.unwrap_or(Claim::Missing)
     }
 
-    fn try_renew(&self, id: &str, generation: u64, node: &Node, lease: Duration) -> bool {
-        let renewed = self.with(id, |entry, now| {
+    /// Returns whether there are messages; `None` if the node does not own the session.
+    fn try_renew(&self, id: &str, generation: u64, node: &Node, lease: Duration) -> Option<bool> {
+        self.with(id, |entry, now| {
             let owns = entry.generation == generation && entry.owner.as_ref().is_some_and(|(own, _)| own.id == node.id);
-            if owns {
-                let (until, expires) = self.expiry(now, lease);
-                entry.owner = Some((node.clone(), until));
-                entry.expires = expires;
+            if !owns {
+                return None;
             }
-            owns
-        });
-        renewed.unwrap_or(false)
+            let (until, expires) = self.expiry(now, lease);
+            entry.owner = Some((node.clone(), until));
+            entry.expires = expires;
+            Some(!entry.messages.is_empty())
+        })?
     }
 }
 
@@ -123,6 +128,23 @@ fn later(now: Instant, pause: Duration) -> Instant {
 }
 
 impl StoredSession {
+    /// The largest number of messages, and their size.
+    const MESSAGES: usize = 64;
+    const BYTES: usize = 1 << 20;
+
+    fn post(&mut self, owner: &Node, message: Bytes, now: Instant) -> Posted {
+        if self.owner_at(now).is_none_or(|own| own.id != owner.id) {
+            return Posted::Elsewhere;
+        }
+        let bytes: usize = self.messages.iter().map(|(_, message)| message.len()).sum();
+        if self.messages.len() >= Self::MESSAGES || bytes + message.len() > Self::BYTES {
+            return Posted::Full;
+        }
+        self.posted += 1;
+        self.messages.push_back((self.posted, message));
+        Posted::Stored
+    }
+
     fn owner_at(&self, now: Instant) -> Option<&Node> {
         self.owner.as_ref().filter(|(_, until)| now < *until).map(|(node, _)| node)
     }
@@ -149,7 +171,14 @@ impl SessionStore for MemorySessions {
     ) -> BoxFuture<'a, Result<u64, Error>> {
         let now = Instant::now();
         let (until, expires) = self.expiry(now, lease);
-        let entry = StoredSession { generation: 1, owner: Some((node.clone(), until)), expires, record };
+        let entry = StoredSession {
+            generation: 1,
+            owner: Some((node.clone(), until)),
+            expires,
+            record,
+            messages: VecDeque::new(),
+            posted: 0,
+        };
         let mut stored = lock(&self.stored);
         stored.sweep(now);
         stored.sessions.insert(entry.record.id.clone(), entry);
@@ -176,9 +205,32 @@ impl SessionStore for MemorySessions {
         owned: &'a [(Arc<str>, u64)],
         node: &'a Node,
         lease: Duration,
-    ) -> BoxFuture<'a, Result<Vec<Arc<str>>, Error>> {
-        let lost = owned.iter().filter(|(id, generation)| !self.try_renew(id, *generation, node, lease));
-        Box::pin(ready(Ok(lost.map(|(id, _)| id.clone()).collect())))
+    ) -> BoxFuture<'a, Result<Renewed, Error>> {
+        let mut renewed = Renewed::default();
+        for (id, generation) in owned {
+            match self.try_renew(id, *generation, node, lease) {
+                None => renewed.lost.push(id.clone()),
+                Some(true) => renewed.with_messages.push(id.clone()),
+                Some(false) => {}
+            }
+        }
+        Box::pin(ready(Ok(renewed)))
+    }
+
+    fn post<'a>(&'a self, id: &'a str, owner: &'a Node, message: Bytes) -> BoxFuture<'a, Result<Posted, Error>> {
+        let posted = self.with(id, |entry, now| entry.post(owner, message, now));
+        Box::pin(ready(Ok(posted.unwrap_or(Posted::Elsewhere))))
+    }
+
+    fn take<'a>(&'a self, id: &'a str, generation: u64, after: u64) -> BoxFuture<'a, Result<Vec<(u64, Bytes)>, Error>> {
+        let messages = self.with(id, |entry, _| {
+            if entry.generation != generation {
+                return Vec::new();
+            }
+            entry.messages.retain(|(number, _)| *number > after);
+            entry.messages.iter().cloned().collect()
+        });
+        Box::pin(ready(Ok(messages.unwrap_or_default())))
     }
 
     fn remember<'a>(&'a self, id: &'a str, generation: u64, memory: Bytes) -> BoxFuture<'a, Result<bool, Error>> {

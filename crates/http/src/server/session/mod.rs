@@ -6,6 +6,8 @@ pub(crate) mod http_sse;
 mod id_hash;
 pub(crate) mod lease;
 pub(crate) mod live;
+#[cfg(feature = "replicas")]
+mod mailbox;
 pub(crate) mod memory;
 pub(crate) mod renew;
 pub(crate) mod sessionless;
@@ -92,7 +94,7 @@ impl Endpoint {
     pub(crate) async fn post(&self, session: &str, frame: Frame, text: &Bytes, mut admitted: Admitted) -> Reply {
         let live = match self.find(session, admitted.principal()).await {
             Ok(Found::Here(live)) => live,
-            Ok(Found::There(there)) => match Box::pin(self.reach(there, text, retry(&frame), admitted)).await {
+            Ok(Found::There(there)) => match Box::pin(self.reach(there, text, Wants::of(&frame), admitted)).await {
                 Ok((live, back)) => {
                     admitted = back;
                     live
@@ -153,15 +155,13 @@ impl Endpoint {
     pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, mut admitted: Admitted) -> Reply {
         let live = match self.find(session, admitted.principal()).await {
             Ok(Found::Here(live)) => live,
-            Ok(Found::There(there)) => {
-                match Box::pin(self.reach(there, &Bytes::new(), Retry::Idempotent, admitted)).await {
-                    Ok((live, back)) => {
-                        admitted = back;
-                        live
-                    }
-                    Err(reply) => return *reply,
+            Ok(Found::There(there)) => match Box::pin(self.reach(there, &Bytes::new(), Wants::READ, admitted)).await {
+                Ok((live, back)) => {
+                    admitted = back;
+                    live
                 }
-            }
+                Err(reply) => return *reply,
+            },
             Err(reply) => return *reply,
         };
         if self.hand_over(&live, &admitted).await {
@@ -182,7 +182,7 @@ impl Endpoint {
         let here = match self.find(session, admitted.principal()).await {
             Ok(Found::Here(live)) => Some(live),
             Ok(Found::There(there)) if self.can_reach(&there) => {
-                match Box::pin(self.reach(there, &Bytes::new(), Retry::Idempotent, admitted)).await {
+                match Box::pin(self.reach(there, &Bytes::new(), Wants::READ, admitted)).await {
                     Ok((live, _)) => Some(live),
                     Err(reply) => return *reply,
                 }
@@ -236,7 +236,7 @@ impl Endpoint {
         &self,
         _: Box<There>,
         _: &Bytes,
-        _: Retry,
+        _: Wants,
         _: Admitted,
     ) -> Result<(Arc<LiveSession>, Admitted), Box<Reply>> {
         Err(elsewhere().into())
@@ -341,15 +341,34 @@ pub(crate) fn elsewhere() -> Reply {
     response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session belongs to another replica at the moment")
 }
 
-/// Whether a message may be sent to its session again if nothing is known of the first one. Notifications and responses
-/// have the same effect twice.
-fn retry(frame: &Frame) -> Retry {
-    match frame {
-        Frame::Single(message) => match &message.body {
-            Body::Request { method, .. } => Method::named(method).map_or(Retry::Never, |method| method.retry),
-            Body::Notification { .. } | Body::Response { .. } => Retry::Idempotent,
-        },
-        Frame::Batch(_) => Retry::Never,
+/// What the sender of a request for a session wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "replicas"), allow(dead_code, reason = "it is for forwarding"))]
+pub(crate) enum Wants {
+    /// A response. The request may be sent again if nothing is known of the first one, or not.
+    Response(Retry),
+    /// Notifications and responses have no response, and the same effect twice.
+    Delivery,
+}
+
+impl Wants {
+    const READ: Self = Self::Response(Retry::Idempotent);
+
+    fn of(frame: &Frame) -> Self {
+        let is_request = |body: &Body| matches!(body, Body::Request { .. });
+        match frame {
+            Frame::Single(message) => match &message.body {
+                Body::Request { method, .. } => {
+                    Self::Response(Method::named(method).map_or(Retry::Never, |method| method.retry))
+                }
+                Body::Notification { .. } | Body::Response { .. } => Self::Delivery,
+            },
+            Frame::Batch(all) if all.iter().flatten().any(|message| is_request(&message.body)) => {
+                Self::Response(Retry::Never)
+            }
+            Frame::Batch(all) if all.iter().any(Result::is_err) => Self::Response(Retry::Never),
+            Frame::Batch(_) => Self::Delivery,
+        }
     }
 }
 

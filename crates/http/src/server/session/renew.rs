@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{runtime::Handle, task::JoinSet, time::Instant};
 
 use crate::server::{
     endpoint::{Config, Endpoint},
@@ -86,21 +86,25 @@ impl Endpoint {
     async fn renew_batch(&self, shared: &SharedStore, batch: &[Arc<LiveSession>]) -> bool {
         let (asked, lease) = (Instant::now(), self.config.limits.session_lease);
         let owned: Vec<_> = batch.iter().map(|live| (live.id.clone(), live.generation())).collect();
-        let lost = match self.config.renew(shared, &owned, shortest(batch)).await {
-            Ok(lost) => lost,
+        let renewed = match self.config.renew(shared, &owned, shortest(batch)).await {
+            Ok(renewed) => renewed,
             Err(error) => {
                 log_failure(&error, "the leases of sessions cannot be renewed");
                 return false;
             }
         };
         for live in batch {
-            if lost.contains(&live.id) {
+            if renewed.lost.contains(&live.id) {
                 tracing::debug!("a session was removed or taken over elsewhere");
                 self.abandon(live);
                 continue;
             }
             if let Some(own) = &live.lease {
                 own.extend(asked, lease);
+            }
+            #[cfg(feature = "replicas")]
+            if renewed.with_messages.contains(&live.id) {
+                self.collect(shared, live).await;
             }
         }
         self.store_unstored(batch).await;
@@ -143,15 +147,44 @@ impl Endpoint {
         self.state.sessions.len() > 0
     }
 
-    /// Releases sessions when nothing runs in them any more, until there are none: the server shuts down.
-    pub(crate) fn release_when_idle(&self) {
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let here = self.clone();
+    /// Releases sessions when nothing runs in them any more, until there are none: the server shuts down. Until then messages
+    /// for the others are taken from the store, and answers of clients for the time `answers`.
+    pub(crate) fn release_when_idle(&self, answers: Duration) {
+        let (Ok(runtime), Some(shared)) = (Handle::try_current(), self.config.shared.clone()) else {
+            return self.state.sessions.cancel_client_requests();
+        };
+        let (here, began) = (self.clone(), Instant::now());
         runtime.spawn(async move {
             while here.release_idle().await {
-                tokio::time::sleep(PAUSE).await;
+                if began.elapsed() >= answers {
+                    here.state.sessions.cancel_client_requests();
+                }
+                tokio::time::sleep(here.look_for_messages(&shared).await).await;
             }
         });
+    }
+
+    /// Takes the messages for sessions, if other replicas store any. Returns the time until the next look: it is a call of the
+    /// store.
+    async fn look_for_messages(&self, shared: &SharedStore) -> Duration {
+        /// The share of each session in the time between two looks.
+        const EACH: Duration = Duration::from_micros(100);
+        if !self.takes_messages() {
+            return PAUSE;
+        }
+        let owned: Vec<_> = self.state.sessions.all().into_iter().filter(|live| live.is_owned()).collect();
+        for batch in owned.chunks(BATCH) {
+            self.renew_batch(shared, batch).await;
+        }
+        PAUSE.max(EACH * u32::try_from(owned.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Whether other replicas store messages for the owner of a session that they cannot reach.
+    pub(crate) fn takes_messages(&self) -> bool {
+        #[cfg(feature = "replicas")]
+        return self.config.shared.is_some() && self.config.replicas.is_some();
+        #[cfg(not(feature = "replicas"))]
+        return false;
     }
 
     /// Releases a session for the replica that has forwarded a request, if this one shuts down and nothing runs in the session;

@@ -68,7 +68,7 @@ pub trait SessionStore: Send + Sync + 'static {
 
     /// Extends the leases of sessions, given with their generations, and the time after which they expire. A lease that
     /// has expired is extended as well, if the session was not claimed since. Returns the sessions that `node` does not
-    /// own in that generation (any more).
+    /// own in that generation (any more), and those of the others for which there are messages.
     ///
     /// # Errors
     /// If the store fails. Some of the leases may have been extended nevertheless.
@@ -77,7 +77,24 @@ pub trait SessionStore: Send + Sync + 'static {
         owned: &'a [(Arc<str>, u64)],
         node: &'a Node,
         lease: Duration,
-    ) -> BoxFuture<'a, Result<Vec<Arc<str>>, Error>>;
+    ) -> BoxFuture<'a, Result<Renewed, Error>>;
+
+    /// Stores a message for the owner of a session, which cannot be reached: usually it shuts down. It stays until an owner has
+    /// taken it, `owner` or the next one, or the session expires. Nothing is stored unless `owner` has a valid lease, or if
+    /// there is no room: a store limits the number and the size of the messages of a session, to no less than 16 and 256
+    /// KiB.
+    ///
+    /// # Errors
+    /// If the store fails. The message may have been stored nevertheless.
+    fn post<'a>(&'a self, id: &'a str, owner: &'a Node, message: Bytes) -> BoxFuture<'a, Result<Posted, Error>>;
+
+    /// Returns the messages for a session with their numbers, in the order in which they were stored, and removes those up to
+    /// the number `after`, which were taken before. Numbers begin with 1 and are not used again. Returns nothing, and removes
+    /// nothing, if the generation is not the current one.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn take<'a>(&'a self, id: &'a str, generation: u64, after: u64) -> BoxFuture<'a, Result<Vec<(u64, Bytes)>, Error>>;
 
     /// Stores the state of a session: its log level and subscriptions. Returns false, and stores nothing, if the session
     /// does not exist or the generation is not the current one.
@@ -170,6 +187,45 @@ impl SessionRecord {
 /// # }
 /// ```
 pub type LoadedSession = (SessionRecord, Option<Node>);
+
+/// The result of [`SessionStore::renew`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renewed {
+    /// The sessions that the node does not own in that generation.
+    pub lost: Vec<Arc<str>>,
+    /// The sessions that it owns and for which there are messages.
+    pub with_messages: Vec<Arc<str>>,
+}
+
+/// The result of [`SessionStore::post`].
+///
+/// ```
+/// use std::time::Duration;
+/// use bytes::Bytes;
+/// use couplet_http::server::{MemorySessions, Node, Posted, SessionRecord, SessionStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), couplet_core::Error> {
+/// let (store, node) = (MemorySessions::new(), Node::new("one"));
+/// let record = SessionRecord::new("4fd0", None, Bytes::from_static(b"{}"));
+/// let generation = store.create(record, &node, Duration::from_secs(15)).await?;
+///
+/// let message = Bytes::from_static(b"a message");
+/// assert_eq!(store.post("4fd0", &node, message.clone()).await?, Posted::Stored);
+/// assert_eq!(store.take("4fd0", generation, 0).await?, [(1, message)]);
+/// assert_eq!(store.take("4fd0", generation, 1).await?, []);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posted {
+    /// The message is stored.
+    Stored,
+    /// The session has another owner or none, or does not exist.
+    Elsewhere,
+    /// There is no room for the message.
+    Full,
+}
 
 /// A replica of a server, as the owner of sessions.
 ///

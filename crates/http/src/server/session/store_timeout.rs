@@ -6,6 +6,8 @@ use bytes::Bytes;
 use couplet_core::{BoxFuture, Error, ErrorKind, Outage, OutageChange};
 use tokio::time::Instant;
 
+#[cfg(feature = "replicas")]
+use crate::server::session::store::Posted;
 use crate::server::{
     endpoint::Config,
     metrics::Store,
@@ -13,7 +15,7 @@ use crate::server::{
     session::{
         lease::Lease,
         live::LiveSession,
-        store::{Claim, LoadedSession, Node, SessionRecord, SessionStore},
+        store::{Claim, LoadedSession, Node, Renewed, SessionRecord, SessionStore},
     },
     stream::event_store::StoredEvent,
 };
@@ -184,11 +186,40 @@ impl Config {
         shared: &SharedStore,
         owned: &[(Arc<str>, u64)],
         left: Duration,
-    ) -> Result<Vec<Arc<str>>, Error> {
+    ) -> Result<Renewed, Error> {
         let lease = self.limits.session_lease;
         // There should be time for another attempt.
         let limit = self.limits.store_time.min(lease / 3).min(left);
         self.timed((Store::Sessions, Effect::Stores), limit, shared.store.renew(owned, &shared.node, lease)).await
+    }
+
+    /// Stores a message for the owner of a session.
+    ///
+    /// # Errors
+    /// When the store fails or does not answer in time.
+    #[cfg(feature = "replicas")]
+    pub(crate) async fn post(
+        &self,
+        shared: &SharedStore,
+        id: &str,
+        owner: &Node,
+        message: Bytes,
+    ) -> Result<Posted, Error> {
+        self.in_time(Effect::Stores, shared.store.post(id, owner, message)).await
+    }
+
+    /// Returns the messages for a session after a number.
+    ///
+    /// # Errors
+    /// When the store fails or does not answer in time.
+    #[cfg(feature = "replicas")]
+    pub(crate) async fn take(
+        &self,
+        shared: &SharedStore,
+        live: &LiveSession,
+        after: u64,
+    ) -> Result<Vec<(u64, Bytes)>, Error> {
+        self.in_time(Effect::Other, shared.store.take(&live.id, live.generation(), after)).await
     }
 
     async fn events_in_time<T>(&self, effect: Effect, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
