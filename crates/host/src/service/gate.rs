@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Instant, SystemTime},
 };
 
 use couplet_core::{Call, JsonText, Reply, clock::unix_seconds};
@@ -86,6 +86,15 @@ impl AdmittedCall {
         written.is_ok()
     }
 
+    /// Notes the answer of a person.
+    fn consented(mut self, answer: Answer) -> Self {
+        if let Some(audited) = &mut self.0 {
+            audited.record.time = SystemTime::now();
+            audited.record.consent = Some(answer.as_str().into());
+        }
+        self
+    }
+
     /// Notes that the call enters a stage. Without an audit log no clock is read.
     pub(crate) fn enter(&mut self, stage: Stage) {
         if let Some(audited) = &mut self.0 {
@@ -111,6 +120,27 @@ impl AdmittedCall {
             }
         }
         reply
+    }
+}
+
+/// A call about which a person is asked. A stateless call ends with each request to its caller, and runs again from the start
+/// with the answer: only one that is over has a record.
+struct Asking<'a> {
+    admitted: AdmittedCall,
+    call: &'a Call,
+}
+
+impl Asking<'_> {
+    fn answered(mut self, answer: Answer) -> AdmittedCall {
+        AdmittedCall(self.admitted.0.take()).consented(answer)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if !self.call.outbox.is_closed() {
+            self.admitted.0 = None;
+        }
     }
 }
 
@@ -194,14 +224,16 @@ impl Flight<'_> {
                 if let Some(grant) = self.rules().grants.covering(&question, unix_seconds()) {
                     return Ok(self.admitted(call, &verdict, Some(&format!("grant {grant}"))));
                 }
+                let asking = Asking { admitted: self.admitted(call, &verdict, None), call };
                 let answer = Box::pin(consent.ask(&question, call)).await;
+                let admitted = asking.answered(answer);
                 if answer == Answer::Deny {
-                    return Err(Box::pin(self.declined(call, &verdict)).await);
+                    return Err(Box::pin(admitted.ended(self.declined(call), End::Refused)).await);
                 }
                 if let Err(error) = self.rules().grants.add(&question, answer, None, unix_seconds()) {
                     tracing::warn!("the consent counts once only: {error}");
                 }
-                Ok(self.admitted(call, &verdict, Some(answer.as_str())))
+                Ok(admitted)
             }
         }
     }
@@ -257,13 +289,12 @@ impl Flight<'_> {
         admitted.ended(self.goal.absent(call), End::Refused).await
     }
 
-    async fn declined(&self, call: &Call, verdict: &Verdict) -> Reply {
+    fn declined(&self, call: &Call) -> Reply {
         let what = format!("`{}` needs the consent of a person, which was not given", self.goal.exposed);
-        let reply = match self.goal.item.kind {
+        match self.goal.item.kind {
             Kind::Tool => Reply::tool_error(call, what),
             _ => RpcError::internal(what).into(),
-        };
-        self.admitted(call, verdict, Some("deny")).ended(reply, End::Refused).await
+        }
     }
 
     fn admitted(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> AdmittedCall {

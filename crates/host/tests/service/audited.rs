@@ -3,9 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use couplet_client::{Client, Filter};
+use couplet_core::{BoxFuture, Call};
 use couplet_host::{
     Host, Profile, Server as Entry,
     audit::{MemoryAudit, Outcome, Record},
+    consent::{Answer, Consent, Question},
     names::Kind,
     pins::{MemoryPins, Pins},
     policy::{Decision, Door, Glob, Layer, Policy},
@@ -13,6 +15,7 @@ use couplet_host::{
 };
 use couplet_types::{CompletionReference, ProtocolVersion};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::{
     evil::Evil,
@@ -196,6 +199,47 @@ async fn records_have_times() {
             for Record { queued, upstream, total, .. } in &records {
                 assert!(queued.unwrap_or_default() + upstream.unwrap_or_default() <= total.unwrap(), "{records:?}");
             }
+        })
+        .await;
+    }
+}
+
+/// A person who does not answer.
+#[derive(Clone, Default)]
+struct Away(Arc<Notify>);
+
+impl Consent for Away {
+    fn ask<'a>(&'a self, _: &'a Question, _: &'a Call) -> BoxFuture<'a, Answer> {
+        self.0.notify_one();
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_while_a_person_is_asked_is_recorded() {
+    for near in [SESSIONS, STATELESS] {
+        in_time(near, async {
+            let (audit, away) = (Arc::new(MemoryAudit::default()), Away::default());
+            let rules = serde_json::from_str::<Vec<_>>(r#"[{"ask":{}}]"#).unwrap();
+            let host = Host::builder()
+                .add(entry("files", server("files", STATELESS)))
+                .policy(Policy::new(vec![Layer::new("policy", rules)]))
+                .consent(away.clone())
+                .audit(audit.clone())
+                .build();
+            let client = connect(able(near).0, host.service()).await;
+            let waiting = client.clone();
+            let waiting = tokio::spawn(async move { waiting.call("files__echo", json!({ "word": "x" })).await });
+            away.0.notified().await;
+            waiting.abort();
+            let mut records = Vec::new();
+            while records.is_empty() {
+                tokio::task::yield_now().await;
+                records = audit.take();
+            }
+            let [record] = &records[..] else { panic!("{records:?}") };
+            assert_eq!((record.decision, record.outcome), (Decision::Ask, Outcome::Cancelled));
+            assert!(record.consent.is_none() && record.upstream.is_none() && record.total.is_some());
         })
         .await;
     }
