@@ -242,6 +242,19 @@ impl Member {
     }
 }
 
+/// The place of the value of a member, in a text that was checked before and from a place between two members on.
+pub(crate) fn find_member(text: &[u8], from: usize, key: &str) -> Option<Range<usize>> {
+    let mut scanner = Scanner::known(text.get(from..)?, Bounds::default());
+    while scanner.close(b',') || scanner.position() == 0 {
+        let (found, escaped) = scanner.key().ok()?;
+        let place = scanner.skip().ok()?;
+        if is_key(scanner.text(), &found, escaped, key) {
+            return Some(from + place.start..from + place.end);
+        }
+    }
+    None
+}
+
 /// Whether the string whose quotes surround `inner` says `key`.
 pub(crate) fn is_key(text: &[u8], inner: &Range<usize>, escaped: bool, key: &str) -> bool {
     if escaped { unescape(text, inner, true) == key } else { &text[inner.clone()] == key.as_bytes() }

@@ -11,7 +11,10 @@ use serde::{Serialize, de::IgnoredAny};
 use crate::{
     client::outgoing::{Outgoing, target_key},
     error::{Error, ErrorKind},
-    message::{Params, scan::JsonText},
+    message::{
+        Params,
+        scan::{self, JsonText},
+    },
     sync::lock,
     wire::{
         self, Outcome,
@@ -125,21 +128,20 @@ impl Dialect {
             trace.add_to(meta.get_or_insert_default());
         }
         let token = extras.progress.then_some(&id);
+        let mut members = 0;
         let text = wire::encoded(|text| {
             text.push(b'{');
             self.revision.0.codec.request_meta(text, meta.as_ref(), token, &self.identity);
+            members = text.len();
             wire::write_members(text, &params);
             write_round(text, extras);
             text.push(b'}');
         });
-        Ok(Outgoing {
-            id,
-            method: R::METHOD,
-            params: text,
-            named_by: R::NAMED_BY,
-            revision: self.named_revision(),
-            name_at: None,
-        })
+        let revision = self.named_revision();
+        // The name is repeated outside of the message.
+        let target = revision.and_then(|_| target_key(R::METHOD, R::NAMED_BY));
+        let name_at = target.and_then(|key| scan::find_member(&text, members, key));
+        Ok(Outgoing { id, method: R::METHOD, params: text, named_by: R::NAMED_BY, revision, name_at })
     }
 
     /// Encodes a request that was received from another client, for proxies. The parameters are

@@ -85,13 +85,25 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
+/// The digits of each byte.
+const PAIRS: [[u8; 2]; 256] = {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let (mut pairs, mut byte) = ([[0; 2]; 256], 0);
+    while byte < pairs.len() {
+        pairs[byte] = [DIGITS[byte >> 4], DIGITS[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
+
 /// Appends bytes in lower-case hexadecimal digits.
 pub(crate) fn push_hex(out: &mut Vec<u8>, bytes: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let start = out.len();
-    out.resize(start + 2 * bytes.len(), 0);
-    for (pair, byte) in out[start..].chunks_exact_mut(2).zip(bytes) {
-        pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    let mut part = [0; 64];
+    for bytes in bytes.chunks(part.len() / 2) {
+        for (pair, byte) in part.chunks_exact_mut(2).zip(bytes) {
+            pair.copy_from_slice(&PAIRS[usize::from(*byte)]);
+        }
+        out.extend_from_slice(&part[..2 * bytes.len()]);
     }
 }
 

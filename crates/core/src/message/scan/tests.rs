@@ -223,3 +223,19 @@ fn known_values_are_skipped_where_they_end() {
         }
     }
 }
+
+#[test]
+fn a_member_is_found_from_a_place_on() {
+    let text = br#"{"_meta":{"name":"wrong","a":[1,{"b":"}"}]},"arguments":{"name":"x"},"name":"add","n\u0061me":1}"#;
+    let after = text.iter().position(|byte| *byte == b']').unwrap() + 2;
+    let found = |from, key| find_member(text, from, key).map(|place| std::str::from_utf8(&text[place]).unwrap());
+    for from in [1, after] {
+        assert_eq!(found(from, "name"), Some(r#""add""#));
+        assert_eq!(found(from, "arguments"), Some(r#"{"name":"x"}"#));
+        assert_eq!(found(from, "uri"), None);
+    }
+    assert_eq!((found(1, "_meta").is_some(), found(after, "_meta")), (true, None));
+    for (text, from) in [(&b"{}"[..], 1), (b"{", 1), (b"", 0), (b"", 7), (br#"{"name""#, 1)] {
+        assert_eq!(find_member(text, from, "name"), None);
+    }
+}
