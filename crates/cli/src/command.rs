@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use couplet_bundle::cli as bundle;
 use couplet_hosts::cli as hosts;
 use couplet_serve::LogFormat;
+use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     commands::{
@@ -217,9 +218,9 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Discover(args) => wait(discover::run(args, output)),
         Command::Card(args) => wait(card::run(args, output)),
         Command::Repl(args) => wait(repl::run(args, output)),
-        Command::Run(args) => run_to_end(run::run(*args, output)),
+        Command::Run(args) => args.threads().run_to_end(run::run(*args, output)),
         Command::Gateway(args) => gateway::run(*args, output),
-        Command::Openapi(args) => run_to_end(openapi::run(*args, output)),
+        Command::Openapi(args) => args.threads().run_to_end(openapi::run(*args, output)),
         Command::Inspect(args) => inspect::run(*args, output),
         Command::Tap(args) => tap::run(&args, output),
         Command::Replay(args) => replay::run(args, output),
@@ -274,10 +275,17 @@ pub(crate) fn wait<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<
 
 /// Runs a future that handles signals and its own graceful shutdown.
 pub(crate) fn run_to_end<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::new(Exit::File, format!("cannot start the async runtime: {e}")))?;
+    let runtime = Builder::new_current_thread().enable_all().build();
+    finish(runtime.map_err(|error| cannot_start(&error))?, work)
+}
+
+/// The failure of a command without a runtime.
+pub(crate) fn cannot_start(error: &std::io::Error) -> Failure {
+    Failure::new(Exit::File, format!("cannot start the async runtime: {error}"))
+}
+
+/// Runs a future on a runtime, which ends with it.
+pub(crate) fn finish<T>(runtime: Runtime, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let outcome = runtime.block_on(work);
     // A prompt at the terminal may still block a thread; its answer is no longer needed.
     runtime.shutdown_background();

@@ -63,6 +63,7 @@ mod output;
 mod questions;
 mod show;
 mod target;
+mod threads;
 mod topics;
 
 pub use command::main;

@@ -23,6 +23,7 @@ use crate::{
     exit::{Exit, Failure},
     output::Output,
     target::{TlsArgs, pair},
+    threads::ThreadArgs,
 };
 
 /// The maximum size of a document.
@@ -75,10 +76,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     socket: SocketArgs,
     #[command(flatten)]
+    threads: ThreadArgs,
+    #[command(flatten)]
     site: SiteArgs,
 }
 
 impl Args {
+    pub(crate) fn threads(&self) -> ThreadArgs {
+        self.threads
+    }
+
     /// Whether the command serves over HTTP.
     pub(crate) fn is_http(&self) -> bool {
         self.socket.is_http() && !self.list

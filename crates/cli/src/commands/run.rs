@@ -14,6 +14,7 @@ use crate::{
     output::Output,
     show,
     target::{Diagnostics, LockArgs, Stop, TargetArgs, builder, end_children, guarded, or_interrupted},
+    threads::ThreadArgs,
 };
 
 /// How many times in a row a server is reconnected or restarted.
@@ -34,10 +35,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     shared: SharedArgs,
     #[command(flatten)]
+    threads: ThreadArgs,
+    #[command(flatten)]
     site: SiteArgs,
 }
 
 impl Args {
+    pub(crate) fn threads(&self) -> ThreadArgs {
+        self.threads
+    }
+
     /// Whether the command serves over HTTP.
     pub(crate) fn is_http(&self) -> bool {
         self.socket.is_http()

@@ -41,5 +41,6 @@ mod signals;
 #[path = "../../../testing/tests/common/skipped.rs"]
 mod skipped;
 mod terminal;
+mod threads;
 mod tls;
 mod vocabulary;

@@ -24,6 +24,7 @@ use crate::{
     help,
     output::{Output, text},
     target::environment,
+    threads::ThreadArgs,
 };
 
 /// The arguments of `couplet gateway`.
@@ -82,6 +83,8 @@ struct ServeArgs {
     #[arg(long, help_heading = "HTTP")]
     behind_proxy: bool,
     #[command(flatten)]
+    threads: ThreadArgs,
+    #[command(flatten)]
     socket: SocketArgs,
     #[command(flatten)]
     site: SiteArgs,
@@ -110,12 +113,12 @@ impl Args {
 }
 
 pub(crate) fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
-    use crate::command::{run_to_end, wait};
+    use crate::command::wait;
     // Servers inherit no file that this program was started with.
     #[cfg(unix)]
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
     match args.command {
-        None => run_to_end(serve::run(args.serve, output)),
+        None => args.serve.threads.run_to_end(serve::run(args.serve, output)),
         Some(GatewayCommand::Check(args)) => wait(check::run(args, output)),
         Some(GatewayCommand::Pins(args)) => wait(pins::run(args, output)),
         Some(GatewayCommand::Status(args)) => status::run(&args, output),
