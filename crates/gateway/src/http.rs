@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use couplet_core::Service;
-use couplet_http::server::{Endpoint, Routes};
+use couplet_http::server::{AllowList, Endpoint, Routes};
 
 use crate::Gateway;
 
@@ -37,6 +37,21 @@ impl Gateway {
                     served.push(name.clone());
                 }
             }
+            if reloads.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl Gateway {
+    /// Keeps the host names and origins of the configuration in a list, until the future is dropped.
+    pub async fn follow_allowed(&self, list: &AllowList) {
+        let mut reloads = self.reloads();
+        loop {
+            reloads.mark_unchanged();
+            let config = self.config();
+            list.replace(&config.listen.allow_hosts, &config.listen.allow_origins);
             if reloads.changed().await.is_err() {
                 return;
             }

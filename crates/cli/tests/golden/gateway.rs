@@ -83,7 +83,7 @@ impl Gateway {
     }
 
     /// Sends a request as it is, and returns the whole answer.
-    fn post(&self, headers: &str, body: &str) -> String {
+    pub(crate) fn post(&self, headers: &str, body: &str) -> String {
         let place = self.url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
         let mut stream = TcpStream::connect(place).unwrap();
         stream.set_read_timeout(Some(TIMEOUT)).unwrap();

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
 
+mod allowed;
 mod bench;
 mod bridge;
 mod card;

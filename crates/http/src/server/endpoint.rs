@@ -23,6 +23,7 @@ use super::{
 use crate::server::{
     metrics::Metrics,
     request::{
+        allow_list::AllowList,
         authorize::{Authorize, Named},
         client::ClientIp,
         deadline::Timed,
@@ -283,6 +284,12 @@ impl Endpoint {
     #[must_use]
     pub fn allow_origin(self, origin: impl Into<String>) -> Self {
         self.with(|config| config.guard.origins.push(origin.into()))
+    }
+
+    /// Allows the host names and origins of a list as well, which can change while the endpoint serves.
+    #[must_use]
+    pub fn allow_list(self, list: &AllowList) -> Self {
+        self.with(|config| config.guard.list = list.clone())
     }
 
     /// Also serves clients of the HTTP+SSE transport of 2024-11-05, which open an event stream first. Off by default.

@@ -68,6 +68,7 @@ pub use listen::{HttpTransport, Shutdown, forwarded::TrustedProxies, network::Ne
 pub use replica::Replica;
 pub use request::{
     Answering,
+    allow_list::AllowList,
     authorize::{Authorize, Challenge},
     claim_types::ClaimTypes,
     combine::Or,

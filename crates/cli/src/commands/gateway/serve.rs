@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use couplet::{
     auth::server::Tokens,
     core::{BoxFuture, Caller, Service, Transport},
-    http::server::{Authorize, Challenge, Endpoint, Routes},
+    http::server::{AllowList, Authorize, Challenge, Endpoint, Routes},
     stdio::{children, stdio},
 };
 use couplet_gateway::{
@@ -36,8 +36,6 @@ pub(super) async fn run(mut args: ServeArgs, output: &Arc<Output>) -> Result<(),
     if !args.socket.is_http() && !args.stdio {
         args.socket = SocketArgs { http: config.listen.http.clone(), ..args.socket };
     }
-    args.site.allow_host.extend(config.listen.allow_hosts.iter().cloned());
-    args.site.allow_origin.extend(config.listen.allow_origins.iter().cloned());
     // Before a server is started, so that an address in use is reported at once.
     let socket = args.socket.bind(&args.site).await?;
     if let Some(socket) = &socket {
@@ -119,9 +117,11 @@ async fn over_http(
         output.note(&format!("token: {token}"));
     }
     let tokens = access.tokens.map(|tokens| Arc::new(Current(tokens)));
+    let list = AllowList::new();
+    let allowed = list.clone();
     let authorized = move |endpoint: Endpoint| match &tokens {
-        Some(tokens) => endpoint.authorize(tokens.clone()),
-        None => endpoint,
+        Some(tokens) => endpoint.allow_list(&allowed).authorize(tokens.clone()),
+        None => endpoint.allow_list(&allowed),
     };
     let routes = Routes::new();
     let further = {
@@ -134,6 +134,9 @@ async fn over_http(
     let transport = site.transport(socket).endpoint(authorized).routes(&routes);
     output.note(&format!("serving at {}", output.err.name(url)));
     tokio::select! {
+        // The list is filled before the first request.
+        biased;
+        () = gateway.follow_allowed(&list) => Ok(()),
         served = serve_http(signals, service, gateway.limits(), transport, site) => Ok(served?),
         () = gateway.route_profiles(&routes, &site.path, further) => Ok(()),
     }

@@ -8,13 +8,14 @@ use std::{
 
 use http::{HeaderValue, header, request::Parts, uri::Authority};
 
-use crate::server::lock;
+use crate::server::{lock, request::allow_list::AllowList};
 
 /// Which requests are let in. Names of this machine always are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Guard {
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
+    pub(crate) list: AllowList,
     pub(crate) any_host: bool,
     /// Whether pages of the endpoint's own origin are allowed: there is one.
     #[cfg(feature = "inspector")]
@@ -95,13 +96,15 @@ impl Guard {
 
     fn allows_host(&self, host: &Host<'_>) -> bool {
         let is_named = |h: &String| h.eq_ignore_ascii_case(host.text) || h.eq_ignore_ascii_case(host.name);
-        self.any_host || host.is_loopback() || self.hosts.iter().any(is_named)
+        self.any_host || host.is_loopback() || self.hosts.iter().any(is_named) || self.list.has_host(is_named)
     }
 
     fn allows_origin(&self, origin: &str) -> bool {
+        let is_named = |o: &String| o.eq_ignore_ascii_case(origin);
         let host = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
         host.and_then(Host::parse).is_some_and(|host| host.is_loopback())
-            || self.origins.iter().any(|o| o.eq_ignore_ascii_case(origin))
+            || self.origins.iter().any(is_named)
+            || self.list.has_origin(is_named)
     }
 
     /// Whether no warning was written about a name yet. After some of them there is none about any other, so that an

@@ -2,6 +2,7 @@
 
 pub(crate) mod access_log;
 pub(crate) mod admit;
+pub(crate) mod allow_list;
 pub(crate) mod authorize;
 pub(crate) mod claim_types;
 pub(crate) mod client;
