@@ -92,6 +92,18 @@ async fn a_request_for_an_owner_that_shuts_down_is_refused() {
     drop(running);
 }
 
+/// It would never look for them.
+#[tokio::test]
+async fn nothing_is_left_for_an_owner_that_is_not_one_of_the_replicas() {
+    let store = store();
+    let (alone, two) = (Member::with(&store, |endpoint, _| endpoint).await, Member::new(&store).await);
+    let session = Session::open(&alone.endpoint, POLLING).await;
+    let running = session.tool(1, "forever").await;
+    assert_eq!(session.at(&two.endpoint).post(&cancel(1)).await.status, 503);
+    assert_eq!(store.calls("post"), 0);
+    drop(running);
+}
+
 #[tokio::test]
 async fn a_message_that_is_not_stored_is_refused() {
     let store = store();

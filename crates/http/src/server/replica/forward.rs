@@ -98,7 +98,8 @@ impl Endpoint {
             }
             let found = match &there.record {
                 Some(record) if is_succeeded => self.claim_from(shared, record, &there.owner).await?,
-                Some(_) if wants == Wants::Delivery => {
+                // One without a URL does not look for messages.
+                Some(_) if wants == Wants::Delivery && there.owner.url.is_some() => {
                     let envelope = self.envelope(replicas, &there.owner, &there.id, &request, body, &admitted)?;
                     if self.leave(replicas, shared, &there.owner, &envelope, body).await? {
                         return Err(response::empty(StatusCode::ACCEPTED).into());
