@@ -196,6 +196,7 @@ impl Connect for HttpTarget {
 /// The kind of target that a URL is; see [`IntoTarget`]. Strings and [`http::Uri`] are targets by it:
 ///
 /// ```no_run
+/// # use couplet_http as _;
 /// # async fn example() -> Result<(), couplet_core::Error> {
 /// use couplet_client::Client;
 ///
