@@ -166,6 +166,9 @@ impl Passing<'_> {
             let answer;
             (open, answer) = self.follow(open, ticket.as_deref()).await?;
             let client = &open.upstream.client;
+            if let Some(done) = self.plain(client, mode, &answer) {
+                return Ok(Reply::Complete(done));
+            }
             let known = &self.pool.options.extensions;
             // The result is passed once, for all that follows.
             let members = Params::from_text(answer.clone()).ok();
@@ -201,6 +204,12 @@ impl Passing<'_> {
             open.exchange = self.send(client, &extras)?;
         }
         Err(Error::new(ErrorKind::Protocol, format!("the server still requires input after {ROUNDS} rounds: {keys}")))
+    }
+
+    /// The result of a tool in its usual form, which is sent on without a further look.
+    fn plain(&self, client: &Client, mode: Mode, result: &JsonText) -> Option<ResultBody> {
+        let is_plain = matches!(mode, Mode::Same) && self.call.known() == Some(RequestMethod::CallTool);
+        is_plain.then(|| ResultBody::plain_tool_result(result, client.revision(), self.call.revision)).flatten()
     }
 
     /// The reply to a call that became a task of 2025-11-25, where the caller has another kind of tasks.

@@ -379,7 +379,8 @@ pub struct Params {
 
 /// One member of an object.
 pub(crate) struct Entry<'a> {
-    pub(crate) key: Cow<'a, str>,
+    /// Its bytes: most keys are only compared.
+    pub(crate) key: Cow<'a, [u8]>,
     pub(crate) value: &'a [u8],
     /// From the quote before the key to the end of the value.
     pub(crate) place: Range<usize>,
@@ -387,6 +388,15 @@ pub(crate) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
+    /// Calls `member` with each member of a text that was checked before, without locating them all. `None` as for
+    /// [`plain_members`](scan::plain_members).
+    pub(crate) fn each_plain(text: &'a [u8], mut member: impl FnMut(Self) -> Option<()>) -> Option<()> {
+        scan::plain_members(text, |key, value| {
+            let place = key.start - 1..value.end;
+            member(Self { key: Cow::Borrowed(&text[key]), value: &text[value], place, bytes: text })
+        })
+    }
+
     /// The member as it is in the text, with its key.
     pub(crate) fn text(&self) -> &'a [u8] {
         &self.bytes[self.place.clone()]

@@ -178,8 +178,8 @@ impl Members {
     pub(crate) fn places<'a>(
         &'a self,
         text: &'a [u8],
-    ) -> impl Iterator<Item = (Cow<'a, str>, Range<usize>, Range<usize>)> {
-        self.list.iter().map(move |m| (m.name(text), m.value.clone(), m.key.start - 1..m.value.end))
+    ) -> impl Iterator<Item = (Cow<'a, [u8]>, Range<usize>, Range<usize>)> {
+        self.list.iter().map(move |m| (m.bytes(text), m.value.clone(), m.key.start - 1..m.value.end))
     }
 
     /// The same members, counted from a later byte on.
@@ -240,6 +240,14 @@ impl Member {
     fn name<'a>(&self, text: &'a [u8]) -> Cow<'a, str> {
         unescape(text, &self.key, self.escaped)
     }
+
+    /// The bytes of the name, without a look at them unless it has escapes.
+    fn bytes<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        match self.escaped {
+            true => Cow::Owned(self.name(text).into_owned().into_bytes()),
+            false => Cow::Borrowed(&text[self.key.clone()]),
+        }
+    }
 }
 
 /// The place of the value of a member, in a text that was checked before and from a place between two members on.
@@ -253,6 +261,32 @@ pub(crate) fn find_member(text: &[u8], from: usize, key: &str) -> Option<Range<u
         }
     }
     None
+}
+
+/// Calls `member` with the places of the key and the value of each member of a text that was checked before. `None` if that is
+/// no object, if a key has escapes, if there may be line breaks, or as soon as `member` returns it.
+pub(crate) fn plain_members(
+    text: &[u8],
+    mut member: impl FnMut(Range<usize>, Range<usize>) -> Option<()>,
+) -> Option<()> {
+    let mut scanner = Scanner::known(text, Bounds::default());
+    if !scanner.close(b'{') {
+        return None;
+    }
+    let mut ends = scanner.close(b'}');
+    while !ends {
+        let (key, escaped) = scanner.key().ok()?;
+        let value = scanner.skip().ok()?;
+        if escaped {
+            return None;
+        }
+        member(key, value)?;
+        ends = scanner.close(b'}');
+        if !ends {
+            scanner.comma("expected `,` or `}`").ok()?;
+        }
+    }
+    (!scanner.broken).then_some(())
 }
 
 /// Whether the string whose quotes surround `inner` says `key`.

@@ -56,7 +56,7 @@ impl Params {
     fn rewritten(&self, replaced: &str, value: Option<&JsonText>) -> JsonText {
         let mut text = Vec::with_capacity(self.size() + value.map_or(0, |value| value.as_bytes().len()));
         text.push(b'{');
-        for member in self.entries().filter(|member| member.key != replaced) {
+        for member in self.entries().filter(|member| *member.key != *replaced.as_bytes()) {
             crate::wire::append_member(&mut text, member.text());
         }
         if let Some(value) = value {

@@ -36,7 +36,7 @@ impl Described {
     }
 
     pub(crate) fn subject(&self) -> Subject {
-        let params = self.params.iter().filter(|(key, _)| modern::describes(key));
+        let params = self.params.iter().filter(|(key, _)| modern::describes(key.as_bytes()));
         let principal = self.caller.as_ref().map(|caller| &**caller.principal());
         Subject::new(principal, &self.method, params)
     }

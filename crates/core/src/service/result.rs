@@ -4,6 +4,7 @@ use bytes::Bytes;
 use couplet_types::{HasMeta, Meta};
 use serde::Serialize;
 
+mod plain;
 mod stays;
 
 use stays::Stays;
@@ -76,11 +77,11 @@ impl ResultBody {
             let value = || JsonText::trusted(text.slice_ref(member.value));
             match &*member.key {
                 // That of most results has only the name of the server.
-                "_meta" if members.valid_meta().is_some_and(modern::is_reserved) => {}
-                "_meta" => done.meta = value().parse().ok().map(modern::without_reserved),
+                b"_meta" if members.valid_meta().is_some_and(modern::is_reserved) => {}
+                b"_meta" => done.meta = value().parse().ok().map(modern::without_reserved),
                 key if modern::is_added(key) => {}
-                "ttlMs" if caches => (cacheable, cache.ttl_ms) = (true, value().parse().ok()),
-                "cacheScope" if caches => (cacheable, cache.scope) = (true, value().parse().ok()),
+                b"ttlMs" if caches => (cacheable, cache.ttl_ms) = (true, value().parse().ok()),
+                b"cacheScope" if caches => (cacheable, cache.scope) = (true, value().parse().ok()),
                 key => {
                     done.failed |= is_failure(key, member.value);
                     stays.add(text, &member);
@@ -168,8 +169,8 @@ impl ResultBody {
 }
 
 /// Whether a member of a result says that a tool failed.
-fn is_failure(key: &str, value: &[u8]) -> bool {
-    key == "isError" && value == b"true"
+fn is_failure(key: &[u8], value: &[u8]) -> bool {
+    key == b"isError" && value == b"true"
 }
 
 impl Revision {

@@ -101,7 +101,7 @@ impl Dialect {
         let text = JsonText::trusted(to_json(params).into());
         let members = Params::from_text(text.clone()).ok()?;
         // A result that depends on input from the client is not reusable.
-        members.iter().all(|(key, _)| wire::modern::describes(&key)).then(|| text.as_bytes().clone())
+        members.iter().all(|(key, _)| wire::modern::describes(key.as_bytes())).then(|| text.as_bytes().clone())
     }
 
     /// Encodes a request.
@@ -184,13 +184,13 @@ impl Dialect {
         self.revision.0.codec.forwarded_meta(&mut text, meta, token, identity);
         // The state of a multi-round-trip request is forwarded where the server has rounds and this client has no state of its own.
         let rounds = !self.has_sessions() && extras.answers.is_empty() && extras.state.is_none();
-        let stays = |key: &str| modern::describes(key) || (rounds && key != "_meta");
+        let stays = |key: &[u8]| modern::describes(key) || (rounds && key != b"_meta");
         // No parameter of the protocol is `null`: strict servers reject such a cursor.
         let target = target_key(method, named_by);
         let mut name_at = None;
         for member in params.entries().filter(|member| stays(&member.key) && member.value != b"null") {
             wire::append_member(&mut text, member.text());
-            if target == Some(&*member.key) {
+            if target.is_some_and(|target| *member.key == *target.as_bytes()) {
                 name_at = Some(text.len() - member.value.len()..text.len());
             }
         }
@@ -292,7 +292,7 @@ impl Dialect {
         let meta: Option<couplet_types::Meta> = given.read_opt("_meta").ok().flatten();
         let mut text = b"{".to_vec();
         self.revision.0.codec.request_meta(&mut text, meta.as_ref(), None, &self.identity);
-        for member in given.entries().filter(|member| member.key != "_meta") {
+        for member in given.entries().filter(|member| *member.key != *b"_meta") {
             wire::append_member(&mut text, member.text());
         }
         text.push(b'}');

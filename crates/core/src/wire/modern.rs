@@ -48,14 +48,18 @@ pub(crate) fn without_reserved(mut meta: Meta) -> Meta {
     meta
 }
 
+pub(crate) fn is_reserved_key(key: &[u8]) -> bool {
+    RESERVED.iter().any(|reserved| reserved.as_bytes() == key)
+}
+
 /// Whether all members have reserved keys.
 pub(crate) fn is_reserved(meta: &Params) -> bool {
-    meta.entries().all(|member| RESERVED.contains(&&*member.key))
+    meta.entries().all(|member| is_reserved_key(&member.key))
 }
 
 /// Appends the members without a reserved key to the open object at the end of `out`.
 pub(crate) fn append_unreserved(out: &mut Vec<u8>, meta: Option<&Params>) {
-    for member in meta.into_iter().flat_map(Params::entries).filter(|member| !RESERVED.contains(&&*member.key)) {
+    for member in meta.into_iter().flat_map(Params::entries).filter(|member| !is_reserved_key(&member.key)) {
         append_member(out, member.text());
     }
 }
@@ -67,13 +71,14 @@ pub(crate) const STATE: &str = "requestState";
 pub(crate) const ANSWERS: &str = "inputResponses";
 
 /// Whether a parameter is part of the request itself, and not the state of a round.
-pub(crate) fn describes(key: &str) -> bool {
-    !matches!(key, "_meta" | ANSWERS | STATE)
+pub(crate) fn describes(key: impl AsRef<[u8]>) -> bool {
+    let key = key.as_ref();
+    !["_meta", ANSWERS, STATE].iter().any(|other| other.as_bytes() == key)
 }
 
 /// Whether a member of a result depends on the client's revision.
-pub(crate) fn is_added(key: &str) -> bool {
-    key == "resultType"
+pub(crate) fn is_added(key: &[u8]) -> bool {
+    key == b"resultType"
 }
 
 #[derive(Debug)]

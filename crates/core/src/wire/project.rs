@@ -414,18 +414,25 @@ impl Revision {
     /// Returns whether the tool result with these members is the same in this revision, whichever it was made for, so that
     /// it can be relayed without being parsed.
     pub fn relays_tool_result(self, result: &Params) -> bool {
+        let (content, data) = (result.get("content"), result.get("structuredContent"));
+        self.relays_content(
+            content.as_ref().map(|text| &**text.as_bytes()),
+            data.as_ref().map(|text| &**text.as_bytes()),
+        )
+    }
+
+    /// The same with the members of the result that differ between revisions.
+    pub(crate) fn relays_content(self, content: Option<&[u8]>, data: Option<&[u8]>) -> bool {
         let revision = self.0;
         if !(revision.titles && revision.icons && revision.audio && revision.resource_link) {
             return false;
         }
-        let Some(content) = result.get("content").filter(|content| content.as_bytes().starts_with(b"[")) else {
-            return false;
-        };
-        let is_empty = || content.as_bytes()[1..].trim_ascii_start().starts_with(b"]");
-        match result.get("structuredContent") {
+        let Some(blocks) = content.and_then(|content| content.strip_prefix(b"[")) else { return false };
+        let is_empty = || blocks.trim_ascii_start().starts_with(b"]");
+        match data {
             None => true,
             // Without content it becomes text.
-            Some(data) => !is_empty() && is_structured(revision.structured, data.as_bytes()),
+            Some(data) => !is_empty() && is_structured(revision.structured, data),
         }
     }
 }

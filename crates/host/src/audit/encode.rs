@@ -7,12 +7,13 @@ use couplet_core::JsonText;
 
 use super::{
     Arguments, Outcome, Record,
-    line::{Line, decimal, value},
+    line::{Line, decimal, key, value},
     redact::redacted,
     shape::shape,
+    target::Targets,
     walk::walk,
 };
-use crate::{names::Kind, pins};
+use crate::pins;
 
 /// The length of an argument digest in bytes.
 const DIGEST: usize = 16;
@@ -35,6 +36,7 @@ pub(super) struct Format {
     pub(super) replica: Option<String>,
     /// The memory of canonical texts.
     pub(super) canonical: Vec<u8>,
+    pub(super) targets: Targets,
 }
 
 impl Format {
@@ -42,24 +44,14 @@ impl Format {
     pub(super) fn record(&mut self, out: &mut Vec<u8>, seq: u64, prev: Hash, record: &Record) {
         self.start(out, seq, prev, record.millis());
         let mut line = Line(out);
-        line.word("event", "call");
-        line.optional("request", record.request.as_deref());
-        line.optional("parent", record.parent.as_deref());
-        line.optional("principal", record.principal.as_deref());
-        line.optional("client", record.client.as_deref());
-        line.optional("profile", record.profile.as_deref());
-        line.text("server", record.server.as_str(), "");
-        line.word("kind", record.kind.as_str());
-        let (name, mark) = name(record);
-        line.text("name", &name, mark);
-        line.optional("exposed", record.exposed.as_deref().filter(|_| record.kind != Kind::Resource));
-        line.word("door", record.door.as_str());
-        if let Some(pin) = &record.pin {
-            line.hex("pin", "sha256:", pin.as_bytes());
-        }
-        line.word("decision", record.decision.as_str());
-        line.optional("rule", record.rule.as_deref());
-        line.optional("consent", record.consent.as_deref());
+        line.word(key!("event"), "call");
+        line.optional(key!("request"), record.request.as_deref());
+        line.optional(key!("parent"), record.parent.as_deref());
+        line.optional(key!("principal"), record.principal.as_deref());
+        line.optional(key!("client"), record.client.as_deref());
+        self.targets.append(out, record);
+        let mut line = Line(out);
+        line.optional(key!("consent"), record.consent.as_deref());
         if let Some(arguments) = &record.arguments {
             self.write_arguments(&mut line, arguments);
         }
@@ -73,13 +65,13 @@ impl Format {
         let mut line = Line(out);
         match event {
             Event::Open { torn } => {
-                line.word("event", "open");
-                line.word("hash", "blake3");
-                line.number("torn", Some(*torn));
+                line.word(key!("event"), "open");
+                line.word(key!("hash"), "blake3");
+                line.number(key!("torn"), Some(*torn));
             }
             Event::Dropped { count } => {
-                line.word("event", "dropped");
-                line.number("count", Some(*count));
+                line.word(key!("event"), "dropped");
+                line.number(key!("count"), Some(*count));
             }
         }
         out.push(b'}');
@@ -89,32 +81,32 @@ impl Format {
         out.extend_from_slice(b"{\"seq\":");
         decimal(out, seq);
         let mut line = Line(out);
-        line.hex("prev", "", prev.as_bytes());
-        line.key("time");
+        line.hex(key!("prev"), "", prev.as_bytes());
+        line.key(key!("time"));
         out.push(b'"');
         pins::time::push_millis(out, millis);
         out.push(b'"');
-        Line(out).optional("replica", self.replica.as_deref());
+        Line(out).optional(key!("replica"), self.replica.as_deref());
     }
 
     /// Appends the shape and the digest of arguments. The digest is the same for equal ones, whatever their spelling is.
     fn write_arguments(&mut self, line: &mut Line<'_>, arguments: &JsonText) {
         let start = line.0.len();
-        line.key("shape");
+        line.key(key!("shape"));
         self.canonical.clear();
         if walk(arguments.as_bytes(), line.0, &mut self.canonical).is_none() {
             line.0.truncate(start);
             self.parse_arguments(line, arguments.as_str());
         }
         let digest = blake3::keyed_hash(&self.key, &self.canonical);
-        line.hex("digest", "", &digest.as_bytes()[..DIGEST]);
+        line.hex(key!("digest"), "", &digest.as_bytes()[..DIGEST]);
         if self.canonical.capacity() > REUSED {
             self.canonical = Vec::new();
         }
         if self.arguments == Arguments::Redacted
             && let Ok(parsed) = serde_json::from_str(arguments.as_str())
         {
-            line.key("arguments");
+            line.key(key!("arguments"));
             value(line.0, &redacted(parsed));
         }
     }
@@ -122,7 +114,7 @@ impl Format {
     /// Appends the shape of arguments with a rare spelling, and sets their canonical text.
     fn parse_arguments(&mut self, line: &mut Line<'_>, arguments: &str) {
         if let Ok(parsed) = serde_json::from_str(arguments) {
-            line.key("shape");
+            line.key(key!("shape"));
             value(line.0, &shape(&parsed));
         }
         let text = pins::canonical_text(arguments).map_or(arguments.into(), Cow::Owned);
@@ -134,16 +126,16 @@ impl Format {
 /// Appends the outcome, the times and the sizes.
 fn result(line: &mut Line<'_>, record: &Record) {
     let micros = |time: Option<Duration>| time.map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
-    line.word("outcome", outcome(record.outcome));
+    line.word(key!("outcome"), outcome(record.outcome));
     if let Outcome::RpcError(code) = record.outcome {
-        line.key("code");
+        line.key(key!("code"));
         line.0.extend_from_slice(code.to_string().as_bytes());
     }
-    line.number("queueUs", micros(record.queued));
-    line.number("upstreamUs", micros(record.upstream));
-    line.number("totalUs", micros(record.total));
-    line.number("bytesIn", record.bytes_in);
-    line.number("bytesOut", record.bytes_out);
+    line.number(key!("queueUs"), micros(record.queued));
+    line.number(key!("upstreamUs"), micros(record.upstream));
+    line.number(key!("totalUs"), micros(record.total));
+    line.number(key!("bytesIn"), record.bytes_in);
+    line.number(key!("bytesOut"), record.bytes_out);
 }
 
 fn outcome(outcome: Outcome) -> &'static str {
@@ -157,24 +149,5 @@ fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Timeout => "timeout",
         Outcome::Cancelled => "cancelled",
         Outcome::InputRequired => "inputRequired",
-    }
-}
-
-/// The server's own name; of a URI neither the user information nor the query, which may have secrets. The second text
-/// follows a name that is not complete.
-fn name(record: &Record) -> (Cow<'_, str>, &'static str) {
-    let raw = &*record.raw;
-    if record.kind != Kind::Resource {
-        return (raw.into(), "");
-    }
-    let end = raw.find(['?', '#']).unwrap_or(raw.len());
-    let mark = if end < raw.len() { "?…" } else { "" };
-    let plain = &raw[..end];
-    let authority = plain.find("://").map(|at| at + 3);
-    let path = authority.map(|from| plain[from..].find('/').map_or(plain.len(), |at| from + at));
-    let user = authority.zip(path).and_then(|(from, to)| plain[from..to].rfind('@').map(|at| (from, from + at + 1)));
-    match user {
-        Some((from, to)) => (format!("{}{}", &plain[..from], &plain[to..]).into(), mark),
-        None => (plain.into(), mark),
     }
 }

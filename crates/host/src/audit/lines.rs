@@ -17,6 +17,7 @@ use super::{
     chain::arguments_key,
     encode::{Event, Format},
     file::LogFile,
+    target::Targets,
     writer::{Command, Shared, Writer},
 };
 
@@ -145,6 +146,7 @@ impl JsonLines {
                 key: arguments_key(&key),
                 replica: options.replica,
                 canonical: Vec::new(),
+                targets: Targets::default(),
             },
             key: options.key,
             rotate: options.rotate,
@@ -189,7 +191,10 @@ impl AuditSink for JsonLines {
             return Err(record);
         }
         match (self.queue.try_send(Command::Record(record)), self.when_full) {
-            (Ok(()), _) => Ok(()),
+            (Ok(()), _) => {
+                self.shared.wake(&self.writer);
+                Ok(())
+            }
             (Err(TrySendError::Full(command) | TrySendError::Closed(command)), WhenFull::Block) => match command {
                 Command::Record(record) => Err(record),
                 Command::Flush(_) => Ok(()),
@@ -212,9 +217,18 @@ impl AuditSink for JsonLines {
                 failed = failure.wait_for(Option::is_some) => {
                     Err(failed.ok().and_then(|failed| failed.as_ref().map(AuditError::new)).unwrap_or_else(ended))
                 }
-                sent = self.queue.send(Command::Record(record)) => sent.map_err(|_| ended()),
+                sent = self.queue.send(Command::Record(record)) => {
+                    self.shared.wake(&self.writer);
+                    sent.map_err(|_| ended())
+                }
             }
         })
+    }
+}
+
+impl Drop for JsonLines {
+    fn drop(&mut self) {
+        self.shared.end(&self.writer);
     }
 }
 

@@ -15,6 +15,7 @@ mod record;
 mod redact;
 mod shape;
 mod sink;
+mod target;
 #[cfg(test)]
 mod tests;
 mod verify;

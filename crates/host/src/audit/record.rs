@@ -118,6 +118,16 @@ impl Record {
         }
     }
 
+    /// A record of the same target and decision.
+    pub(super) fn target(&self) -> Self {
+        let mut target = Self::new(self.server.clone(), self.kind, self.raw.clone(), self.door, self.decision);
+        target.exposed.clone_from(&self.exposed);
+        target.rule.clone_from(&self.rule);
+        target.profile.clone_from(&self.profile);
+        target.pin = self.pin;
+        target
+    }
+
     pub(super) fn millis(&self) -> u64 {
         let since = self.time.duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

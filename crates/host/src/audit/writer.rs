@@ -3,17 +3,17 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering, fence},
     },
-    thread,
+    thread::{self, Thread},
     time::{Duration, Instant},
 };
 
 use blake3::Hash;
 use couplet_core::clock::unix_millis;
-use tokio::{
-    runtime::{self, Runtime},
-    sync::{mpsc::Receiver, oneshot, watch},
+use tokio::sync::{
+    mpsc::{Receiver, error::TryRecvError},
+    oneshot, watch,
 };
 
 use super::{
@@ -45,6 +45,28 @@ pub(super) struct Shared {
     pub(super) dropped: AtomicU64,
     /// The error of the last attempt to write, until one succeeds.
     pub(super) failure: watch::Sender<Option<String>>,
+    /// Whether the thread waits to be unparked.
+    is_idle: AtomicBool,
+    /// Whether nothing comes any more.
+    is_ended: AtomicBool,
+}
+
+impl Shared {
+    /// Wakes the thread if it has nothing to do. One that collects records, or writes, looks at the queue by itself: so the
+    /// path of a call rarely wakes it.
+    pub(super) fn wake(&self, thread: &Thread) {
+        // Between the message in the queue and the look at the flag, as in `wait` between the flag and the queue.
+        fence(Ordering::SeqCst);
+        if self.is_idle.load(Ordering::Relaxed) && self.is_idle.swap(false, Ordering::Relaxed) {
+            thread.unpark();
+        }
+    }
+
+    /// Lets the thread end once the queue is empty.
+    pub(super) fn end(&self, thread: &Thread) {
+        self.is_ended.store(true, Ordering::Release);
+        thread.unpark();
+    }
 }
 
 pub(super) struct Writer {
@@ -67,9 +89,7 @@ impl Writer {
     /// Writes until every sender is gone.
     pub(super) fn run(mut self, mut queue: Receiver<Command>) {
         let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
-        // Without a timer, which only a broken system lacks, heads are stored with the next record.
-        let timer = runtime::Builder::new_current_thread().enable_time().build().ok();
-        while let Some(command) = self.next(&mut queue, timer.as_ref()) {
+        while let Some(command) = self.next(&mut queue) {
             self.take(command, &mut waiting);
             if waiting.is_empty() && queue.len() < queue.max_capacity() / 2 {
                 // A flush and a full queue end the pause.
@@ -90,14 +110,32 @@ impl Writer {
     }
 
     /// The next command. While there is none, the head is stored in time.
-    fn next(&mut self, queue: &mut Receiver<Command>, timer: Option<&Runtime>) -> Option<Command> {
-        if let Some(timer) = timer.filter(|_| !self.is_headed()) {
-            match timer.block_on(async { tokio::time::timeout(HEADS, queue.recv()).await }) {
-                Ok(command) => return command,
-                Err(_) => self.head(),
+    fn next(&mut self, queue: &mut Receiver<Command>) -> Option<Command> {
+        let began = Instant::now();
+        loop {
+            let is_ended = self.shared.is_ended.load(Ordering::Acquire);
+            match queue.try_recv() {
+                Ok(command) => return Some(command),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) if is_ended => return None,
+                Err(TryRecvError::Empty) => {}
             }
+            let left = HEADS.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                self.head();
+            }
+            self.wait(queue, (!self.is_headed()).then_some(left));
         }
-        queue.blocking_recv()
+    }
+
+    /// Waits until there may be a command, or for a time.
+    fn wait(&self, queue: &Receiver<Command>, time: Option<Duration>) {
+        self.shared.is_idle.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if queue.is_empty() && !self.shared.is_ended.load(Ordering::Acquire) {
+            time.map_or_else(thread::park, thread::park_timeout);
+        }
+        self.shared.is_idle.store(false, Ordering::Relaxed);
     }
 
     fn take(&mut self, command: Command, waiting: &mut Vec<oneshot::Sender<()>>) {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    hash::{Hash, Hasher},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -11,12 +12,19 @@ use couplet_core::sync::lock;
 use super::{Flow, Labels};
 
 /// The owner of a data flow: a session of a principal, or the principal alone where calls are stateless.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowKey {
     /// The principal of the authenticated caller.
     pub principal: Option<Arc<str>>,
     /// The session; `None` where calls are stateless.
     pub session: Option<Arc<str>>,
+}
+
+impl Hash for FlowKey {
+    /// A session has one principal, which need not be hashed.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(self.session.as_ref().or(self.principal.as_ref()).map_or(&[], |key| key.as_bytes()));
+    }
 }
 
 /// The labels of everything that each session has done.
@@ -77,12 +85,18 @@ impl FlowTracker {
 
     /// Returns the flow that a call of a tool with these labels would lead to. Any call shows that the session goes on.
     pub fn would_complete(&self, key: &FlowKey, labels: Labels, now: Instant) -> Flow {
+        self.check(key, labels, now).0
+    }
+
+    /// The same, and whether the session has all these labels already, so that the call need not be recorded.
+    pub(crate) fn check(&self, key: &FlowKey, labels: Labels, now: Instant) -> (Flow, bool) {
         let mut state = lock(&self.state);
-        let before = state.used(key, now).map(|flow| flow.labels);
-        let before = before.unwrap_or_else(|| state.floor(now));
+        let recorded = state.used(key, now).map(|flow| flow.labels);
+        let before = recorded.unwrap_or_else(|| state.floor(now));
         drop(state);
         let is_new = before != Labels::ALL || labels.has(Labels::SENDS);
-        if before | labels == Labels::ALL && is_new { Flow::Trifecta } else { Flow::Clear }
+        let flow = if before | labels == Labels::ALL && is_new { Flow::Trifecta } else { Flow::Clear };
+        (flow, recorded.is_some_and(|recorded| recorded.has(labels)))
     }
 
     /// Records a call of a tool with these labels, before it is sent.

@@ -26,7 +26,11 @@ use crate::{
 };
 
 /// A call that may run, with its record. A call that is dropped before it has ended is recorded as cancelled.
-pub(crate) struct AdmittedCall(Option<AuditedCall>);
+pub(crate) struct AdmittedCall {
+    audited: Option<AuditedCall>,
+    /// Whether the flow of data is as it will be after the call, so that it need not be noted.
+    flow_is_noted: bool,
+}
 
 /// The record of a call, while it runs.
 struct AuditedCall {
@@ -68,17 +72,18 @@ pub(crate) enum End {
 impl AdmittedCall {
     /// A call with its record, which is made only if there is an audit log.
     pub(crate) fn new(rules: &Rules, record: impl FnOnce() -> Record) -> Self {
-        Self(rules.audit.clone().map(|sink| {
+        let audited = rules.audit.clone().map(|sink| {
             let (record, now) = (Box::new(record()), Instant::now());
             let failed = rules.audit_failed.clone();
             AuditedCall { sink, record, failed, began: now, stage: Stage::Host, since: now }
-        }))
+        });
+        Self { audited, flow_is_noted: false }
     }
 
     /// Whether the call can be recorded. After a record was lost, the decision is recorded before the call is sent, so that
     /// nothing runs without a record.
     pub(crate) async fn is_recorded(&self) -> bool {
-        let Some(audited) = self.0.as_ref().filter(|audited| audited.failed.load(Ordering::Acquire)) else {
+        let Some(audited) = self.audited.as_ref().filter(|audited| audited.failed.load(Ordering::Acquire)) else {
             return true;
         };
         let written = Box::pin(audit::write(&*audited.sink, Record::clone(&audited.record))).await;
@@ -88,7 +93,7 @@ impl AdmittedCall {
 
     /// Notes the answer of a person.
     fn consented(mut self, answer: Answer) -> Self {
-        if let Some(audited) = &mut self.0 {
+        if let Some(audited) = &mut self.audited {
             audited.record.time = SystemTime::now();
             audited.record.consent = Some(answer.as_str().into());
         }
@@ -97,14 +102,14 @@ impl AdmittedCall {
 
     /// Notes that the call enters a stage. Without an audit log no clock is read.
     pub(crate) fn enter(&mut self, stage: Stage) {
-        if let Some(audited) = &mut self.0 {
+        if let Some(audited) = &mut self.audited {
             audited.enter(stage);
         }
     }
 
     /// Records the end of the call.
     pub(crate) async fn ended(mut self, reply: Reply, end: End) -> Reply {
-        if let Some(mut audited) = self.0.take() {
+        if let Some(mut audited) = self.audited.take() {
             audited.record.outcome = outcome(&reply, end, audited.record.kind);
             if let Reply::Complete(done) = &reply {
                 audited.record.bytes_out = Some(done.size() as u64);
@@ -132,14 +137,14 @@ struct Asking<'a> {
 
 impl Asking<'_> {
     fn answered(mut self, answer: Answer) -> AdmittedCall {
-        AdmittedCall(self.admitted.0.take()).consented(answer)
+        AdmittedCall { audited: self.admitted.audited.take(), flow_is_noted: false }.consented(answer)
     }
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         if !self.call.outbox.is_closed() {
-            self.admitted.0 = None;
+            self.admitted.audited = None;
         }
     }
 }
@@ -169,7 +174,7 @@ impl AuditedCall {
 
 impl Drop for AdmittedCall {
     fn drop(&mut self) {
-        if let Some(audited) = self.0.take() {
+        if let Some(audited) = self.audited.take() {
             let AuditedCall { sink, mut record, .. } = audited.timed();
             record.outcome = Outcome::Cancelled;
             if sink.try_write(record).is_err() {
@@ -199,7 +204,7 @@ impl Flight<'_> {
     /// Decides without a person: for a call that was admitted in an earlier round. `is_same` is whether the arguments are
     /// those of that round.
     pub(crate) async fn check(&self, call: &Call, is_same: bool) -> Result<AdmittedCall, Reply> {
-        let (verdict, _) = self.verdict(call);
+        let (verdict, ..) = self.verdict(call);
         match verdict.decision {
             Decision::Allow => Ok(self.admitted(call, &verdict, None)),
             Decision::Ask if is_same => Ok(self.admitted(call, &verdict, Some("earlier round"))),
@@ -213,9 +218,13 @@ impl Flight<'_> {
 
     /// Decides, and asks for consent if the policy requires it.
     pub(crate) async fn admit(&self, call: &Call) -> Result<AdmittedCall, Reply> {
-        let (verdict, flow) = self.verdict(call);
+        let (verdict, flow, is_noted) = self.verdict(call);
         match (verdict.decision, &self.rules().consent) {
-            (Decision::Allow, _) => Ok(self.admitted(call, &verdict, None)),
+            (Decision::Allow, _) => {
+                let mut admitted = self.admitted(call, &verdict, None);
+                admitted.flow_is_noted = is_noted;
+                Ok(admitted)
+            }
             (Decision::Deny, _) | (Decision::Ask, None) => Err(Box::pin(self.denied(call, &verdict)).await),
             // ViewLists, completions and tasks of what needs consent are open: the call itself is not.
             (Decision::Ask, Some(_)) if !self.goal.door.asks() => Ok(self.admitted(call, &verdict, None)),
@@ -238,24 +247,26 @@ impl Flight<'_> {
         }
     }
 
-    fn verdict(&self, call: &Call) -> (Verdict, Flow) {
+    /// The decision, the flow of data that the call leads to, and whether that is noted already.
+    fn verdict(&self, call: &Call) -> (Verdict, Flow, bool) {
         let rules = self.rules();
         if rules.policy.is_open() {
-            return (Verdict { decision: Decision::Allow, rule: None }, Flow::Clear);
+            return (Verdict { decision: Decision::Allow, rule: None }, Flow::Clear, true);
         }
         let (goal, server) = (&self.goal.item, self.member().id());
-        let flow = rules.flow(call, goal.labels);
+        let (flow, is_noted) = rules.flow(call, goal.labels);
         let arguments = arguments(goal.kind, call);
         let mut subject = Subject::new(self.snapshot.profile.name(), server, goal.kind, &goal.raw, self.goal.door);
         subject.principal = call.principal();
         subject.arguments = arguments.as_ref();
         subject.effects = goal.effects;
-        subject.trust = rules.server(server).trust;
+        subject.trust = rules.trust(server);
         subject.flow = flow;
-        match self.goal.door {
-            Door::Link => (self.verdict_of_link(call, &rules.policy, subject), flow),
-            _ => (rules.policy.decide(&subject), flow),
-        }
+        let verdict = match self.goal.door {
+            Door::Link => self.verdict_of_link(call, &rules.policy, subject),
+            _ => rules.policy.decide(&subject),
+        };
+        (verdict, flow, is_noted)
     }
 
     fn question(&self, call: &Call, verdict: &Verdict, flow: Flow) -> Question {
@@ -270,7 +281,7 @@ impl Flight<'_> {
             raw: goal.raw.clone(),
             door: self.goal.door,
             effects: goal.effects,
-            trust: self.rules().server(server).trust,
+            trust: self.rules().trust(server),
             flow,
             arguments: arguments(goal.kind, call),
             rule: verdict.rule.clone(),
@@ -302,9 +313,9 @@ impl Flight<'_> {
     }
 
     /// Notes the flow of data of a call that is about to be sent.
-    pub(crate) fn note_flow(&self, call: &Call) {
+    pub(crate) fn note_flow(&self, call: &Call, admitted: &AdmittedCall) {
         let (rules, labels) = (self.rules(), self.goal.item.labels);
-        if !rules.policy.is_open() && !labels.is_empty() {
+        if !admitted.flow_is_noted && !rules.policy.is_open() && !labels.is_empty() {
             rules.flows.record(&Rules::flow_key(call), labels, Instant::now());
         }
     }

@@ -122,7 +122,7 @@ impl Flight<'_> {
         found.uris.retain(|uri| self.snapshot.owner(uri).is_some_and(|owner| owner != own));
         let all = !is_read || found.is_cut;
         if all || !found.uris.is_empty() {
-            let trust = self.snapshot.rules.server(self.snapshot.members[own].id()).trust;
+            let trust = self.snapshot.rules.trust(self.snapshot.members[own].id());
             self.view.inner().links.note(Rules::flow_key(call), &found.uris, trust, all);
         }
     }

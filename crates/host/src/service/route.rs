@@ -32,14 +32,22 @@ impl View {
             Ok(None) => return RpcError::invalid_params("`name` is missing").into(),
             Err(error) => return error.into(),
         };
-        let snapshot = self.settled(|snapshot| snapshot.named(kind, &name).is_some()).await;
         let door = if kind == Kind::Prompt { Door::Get } else { Door::Call };
-        let Some(entry) = snapshot.named(kind, &name) else {
-            return Box::pin(self.unknown(&snapshot, &call, door, (kind, &name))).await;
+        let (current, settled);
+        current = self.snapshot();
+        let (snapshot, entry) = match current.named(kind, &name) {
+            Some(entry) => (&current, entry),
+            None => {
+                settled = Box::pin(self.settled()).await;
+                match settled.named(kind, &name) {
+                    Some(entry) => (&settled, entry),
+                    None => return Box::pin(self.unknown(&settled, &call, door, (kind, &name))).await,
+                }
+            }
         };
         let item = &entry.value;
         let goal = Goal { exposed: entry.name.clone(), item: item.into(), door, splice: true };
-        let flight = Flight { view: &self, snapshot: &snapshot, goal: &goal };
+        let flight = Flight { view: &self, snapshot, goal: &goal };
         if let Some(changes) = &item.changes {
             match changes.arguments(&call) {
                 Ok(Some(params)) => call.params = params,
@@ -62,7 +70,10 @@ impl View {
             Ok(uri) => uri,
             Err(error) => return error.into(),
         };
-        let snapshot = self.settled(|snapshot| snapshot.owner(&uri).is_some()).await;
+        let mut snapshot = self.snapshot();
+        if snapshot.owner(&uri).is_none() {
+            snapshot = Box::pin(self.settled()).await;
+        }
         let door = self.read_door(&snapshot, &call, &uri);
         let Some(goal) = Goal::resource(&snapshot, &uri, door) else {
             return Box::pin(self.not_found(&snapshot, &call, door, &uri)).await;
@@ -114,14 +125,9 @@ impl View {
         Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
     }
 
-    /// The tables of the view. If they lack something that a server may have which was never listed, they are waited for,
-    /// once for each such server.
-    async fn settled(&self, has: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
-        let snapshot = self.snapshot();
-        if has(&snapshot) {
-            return snapshot;
-        }
-        Box::pin(self.await_catalogs()).await;
+    /// The tables of the view with what each server has: one that was never listed is waited for, once.
+    async fn settled(&self) -> Arc<Snapshot> {
+        self.await_catalogs().await;
         self.snapshot()
     }
 

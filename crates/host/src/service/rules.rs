@@ -50,6 +50,10 @@ impl Rules {
         self.servers.get(server).cloned().unwrap_or_default()
     }
 
+    pub(crate) fn trust(&self, server: &ServerId) -> Trust {
+        self.servers.get(server).map_or_else(Trust::default, |rules| rules.trust)
+    }
+
     /// Whether lists differ between callers.
     pub(crate) fn depends_on_principal(&self) -> bool {
         self.policy.depends_on_principal()
@@ -192,7 +196,8 @@ impl Rules {
         }
     }
 
-    pub(crate) fn flow(&self, call: &Call, labels: Labels) -> Flow {
-        self.flows.would_complete(&Self::flow_key(call), labels, Instant::now())
+    /// The flow that a call leads to, and whether it is recorded already.
+    pub(crate) fn flow(&self, call: &Call, labels: Labels) -> (Flow, bool) {
+        self.flows.check(&Self::flow_key(call), labels, Instant::now())
     }
 }

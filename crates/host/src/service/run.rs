@@ -107,30 +107,33 @@ impl Flight<'_> {
         }
         // The state was sealed after the call had been admitted, so a person is not asked again.
         match Box::pin(self.check(&call, opened.is_same)).await {
-            Ok(admitted) => Box::pin(self.send(call, admitted, true)).await,
+            Ok(admitted) => Box::pin(self.send(&call, admitted, true)).await,
             Err(reply) => reply,
         }
     }
 
-    /// Runs the call, if it may run.
-    async fn decided(&self, call: Call) -> Reply {
-        match self.admit(&call).await {
-            Ok(admitted) => self.send(call, admitted, false).await,
-            Err(reply) => reply,
+    /// Runs the call, if it may run. The block has the call once, and a function would have it twice: as its parameter, too.
+    #[expect(clippy::manual_async_fn, reason = "the future of a call is moved, so its size counts")]
+    fn decided(&self, call: Call) -> impl Future<Output = Reply> {
+        async move {
+            match self.admit(&call).await {
+                Ok(admitted) => self.send(&call, admitted, false).await,
+                Err(reply) => reply,
+            }
         }
     }
 
-    async fn send(&self, client: Call, mut admitted: AdmittedCall, in_round: bool) -> Reply {
+    async fn send(&self, client: &Call, mut admitted: AdmittedCall, in_round: bool) -> Reply {
         if !admitted.is_recorded().await {
             let error = RpcError::internal("the audit log cannot be written, so no call runs; see the log of the host");
             return Box::pin(admitted.ended(error.into(), End::Refused)).await;
         }
-        self.note_flow(&client);
-        let prepared = match self.prepared(&client, in_round) {
+        self.note_flow(client, &admitted);
+        let prepared = match self.prepared(client, in_round) {
             Ok(prepared) => prepared,
             Err(error) => return Box::pin(admitted.ended(error.into(), End::Refused)).await,
         };
-        let call = prepared.as_ref().unwrap_or(&client);
+        let call = prepared.as_ref().unwrap_or(client);
         let mut retries = 1;
         loop {
             admitted.enter(Stage::Queue);
@@ -159,8 +162,8 @@ impl Flight<'_> {
                 Ok(_) => End::Replied,
             };
             admitted.enter(Stage::Host);
-            let reply = self.sealed(&client, running.settle(&client.method, done));
-            self.note_links(&client, &reply);
+            let reply = self.sealed(client, running.settle(&client.method, done));
+            self.note_links(client, &reply);
             return admitted.ended(reply, end).await;
         }
     }

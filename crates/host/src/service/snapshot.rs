@@ -156,7 +156,7 @@ impl Snapshot {
         }
         let member = self.owner(uri)?;
         let server = self.members[member].id();
-        let effects = Effects::of_kind(Kind::Resource, self.rules.server(server).trust);
+        let effects = Effects::of_kind(Kind::Resource, self.rules.trust(server));
         let labels = if self.rules.policy.is_open() { Labels::NONE } else { Labels::guess(effects) };
         Some(Aim { member, kind: Kind::Resource, raw: uri.into(), effects, labels, definition: None })
     }
@@ -167,7 +167,7 @@ impl Snapshot {
         let mut subject = Subject::new(self.profile.name(), server, aim.kind, &aim.raw, door);
         subject.principal = principal;
         subject.effects = aim.effects;
-        subject.trust = self.rules.server(server).trust;
+        subject.trust = self.rules.trust(server);
         self.rules.policy.decide(&subject)
     }
 

@@ -103,7 +103,8 @@ fn start(live: &Arc<LiveSession>, state: &mut State, config: &Arc<Config>) {
     let unanswered = state.parked.as_ref().is_some_and(|connection| connection.unanswered() > 0);
     if !state.has_task && (unanswered || !state.is_idle()) {
         state.has_task = true;
-        tokio::spawn(drive(live.clone(), config.clone()));
+        // In a box, because it is moved several times before it runs.
+        tokio::spawn(Box::pin(drive(live.clone(), config.clone())));
     }
 }
 
