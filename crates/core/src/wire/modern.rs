@@ -81,6 +81,11 @@ pub(crate) fn is_added(key: &[u8]) -> bool {
     key == b"resultType"
 }
 
+/// Whether the type of a result is that of most.
+pub(crate) fn is_complete(kind: &[u8]) -> bool {
+    kind == br#""complete""#
+}
+
 #[derive(Debug)]
 pub(crate) struct Modern;
 

@@ -14,24 +14,24 @@ pub(super) struct Line<'a>(pub(super) &'a mut Vec<u8>);
 
 /// A key after the first member, as it is written: with a comma before it.
 #[derive(Clone, Copy)]
-pub(super) struct Key(pub(super) &'static str);
+pub(super) struct MemberKey(pub(super) &'static str);
 
-/// The [`Key`] with a name. It is written at once, because a line has some twenty of them.
+/// The [`MemberKey`] with a name. It is written at once, because a line has some twenty of them.
 macro_rules! key {
     ($name:literal) => {
-        $crate::audit::line::Key(concat!(",\"", $name, "\":"))
+        $crate::audit::line::MemberKey(concat!(",\"", $name, "\":"))
     };
 }
 pub(super) use key;
 
 impl Line<'_> {
     /// Appends a comma and a key.
-    pub(super) fn key(&mut self, key: Key) {
+    pub(super) fn key(&mut self, key: MemberKey) {
         self.0.extend_from_slice(key.0.as_bytes());
     }
 
     /// Appends a string of this program.
-    pub(super) fn word(&mut self, key: Key, word: &str) {
+    pub(super) fn word(&mut self, key: MemberKey, word: &str) {
         self.key(key);
         self.0.push(b'"');
         self.0.extend_from_slice(word.as_bytes());
@@ -39,7 +39,7 @@ impl Line<'_> {
     }
 
     /// Appends a string of a peer, truncated; `mark` follows it.
-    pub(super) fn text(&mut self, key: Key, text: &str, mark: &str) {
+    pub(super) fn text(&mut self, key: MemberKey, text: &str, mark: &str) {
         self.key(key);
         self.0.push(b'"');
         let mut end = text.len().min(LONGEST);
@@ -55,14 +55,14 @@ impl Line<'_> {
     }
 
     /// Appends a string of a peer, if there is one.
-    pub(super) fn optional(&mut self, key: Key, text: Option<&str>) {
+    pub(super) fn optional(&mut self, key: MemberKey, text: Option<&str>) {
         if let Some(text) = text {
             self.text(key, text, "");
         }
     }
 
     /// Appends a number, if there is one.
-    pub(super) fn number(&mut self, key: Key, number: Option<u64>) {
+    pub(super) fn number(&mut self, key: MemberKey, number: Option<u64>) {
         if let Some(number) = number {
             self.key(key);
             decimal(self.0, number);
@@ -70,7 +70,7 @@ impl Line<'_> {
     }
 
     /// Appends bytes in hexadecimal digits.
-    pub(super) fn hex(&mut self, key: Key, before: &str, bytes: &[u8]) {
+    pub(super) fn hex(&mut self, key: MemberKey, before: &str, bytes: &[u8]) {
         self.key(key);
         self.0.push(b'"');
         self.0.extend_from_slice(before.as_bytes());

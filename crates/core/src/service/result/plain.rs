@@ -6,9 +6,6 @@ use crate::{
     wire::{modern, revision::Revision},
 };
 
-/// The members of a result in its usual form.
-const MEMBERS: [&[u8]; 5] = [b"resultType", b"_meta", b"content", b"isError", b"structuredContent"];
-
 impl ResultBody {
     /// Wraps the complete result of a tool that a server with the revision `from` has sent, for a caller with the revision
     /// `to`, if that is the same text: but for the members that a revision adds, which are removed. Returns `None` if the
@@ -17,29 +14,30 @@ impl ResultBody {
         let text = result.as_bytes();
         let mut done = Self::empty();
         let mut stays = Stays::default();
-        let mut values = [None; MEMBERS.len()];
+        let [mut kind, mut meta, mut content, mut failed, mut data] = [None; 5];
         Entry::each_plain(text, |member| {
-            let at = MEMBERS.iter().position(|name| *name == &*member.key)?;
-            if values[at].replace(member.value).is_some() {
-                return None;
-            }
-            match MEMBERS[at] {
-                key if modern::is_added(key) => (member.value == br#""complete""#).then_some(()),
+            let (value, is_sent_on) = match &*member.key {
                 // That of most results has only the name of the server.
                 b"_meta" => {
-                    Entry::each_plain(member.value, |member| modern::is_reserved_key(&member.key).then_some(()))
+                    Entry::each_plain(member.value, |member| modern::is_reserved_key(&member.key).then_some(()))?;
+                    (&mut meta, false)
                 }
-                key => {
-                    done.failed |= is_failure(key, member.value);
-                    stays.add(text, &member);
-                    Some(())
-                }
+                b"content" => (&mut content, true),
+                b"isError" => (&mut failed, true),
+                b"structuredContent" => (&mut data, true),
+                key if modern::is_added(key) && modern::is_complete(member.value) => (&mut kind, false),
+                _ => return None,
+            };
+            if is_sent_on {
+                stays.add(text, &member);
             }
+            // A member that appears twice is left to the parser.
+            value.replace(member.value).is_none().then_some(())
         })?;
-        let [.., content, _, data] = values;
         if from.index() != to.index() && !to.relays_content(content, data) {
             return None;
         }
+        done.failed = failed.is_some_and(|value| is_failure(b"isError", value));
         stays.into_body(text, false, &mut done);
         Some(done)
     }
