@@ -36,7 +36,7 @@ mod wire;
 
 pub use client::channel::{Channel, Inbound};
 pub use client::connection::{ClientConnection, ClientHandle};
-pub use client::exchange::Exchange;
+pub use client::exchange::{Driver, Exchange};
 pub use client::mailbox::{Event, Mailbox};
 pub use client::outgoing::{Outgoing, encode_answer};
 pub use client::requests::{ServerRequest, Slot};

@@ -82,8 +82,9 @@ impl Open {
         Self { exchange, listening, upstream, questions: Vec::new(), asked: 0, lease }
     }
 
-    /// Adds a request of the server.
+    /// Adds a request of the server. While it is answered, the call itself goes on.
     fn add(&mut self, question: Question) {
+        self.exchange.detach();
         self.lease.iter().for_each(Lease::claim);
         self.asked += 1;
         self.questions.push((self.asked.to_string(), question));

@@ -29,11 +29,22 @@ type Rescue = Box<dyn FnOnce(Error) -> Result<Exchange, Error> + Send>;
 enum Cancel {
     Call(Box<dyn FnOnce() + Send>),
     Numbered(Arc<dyn Cancelled>, i64),
+    Driven(Arc<dyn Driver>, i64),
 }
 
 /// A connection that cancels requests by their number.
 pub(crate) trait Cancelled: Send + Sync {
     fn cancel(&self, number: i64);
+}
+
+/// The transport of [driven](Exchange::driven) exchanges.
+pub trait Driver: Send + Sync {
+    /// Cancels the request of an exchange that was dropped, with its work.
+    fn cancel(self: Arc<Self>, key: i64);
+
+    /// Goes on with the work of an exchange that is not polled for a while. The returned function stops it and cancels the
+    /// request.
+    fn detach(self: Arc<Self>, key: i64, work: BoxFuture<'static, ()>) -> Box<dyn FnOnce() + Send>;
 }
 
 impl Exchange {
@@ -43,11 +54,17 @@ impl Exchange {
     }
 
     /// Creates an exchange that does the work of the transport while it is polled, and drops it with the last event. The
-    /// work puts events into the mailbox.
-    pub fn driven(mailbox: Mailbox, work: BoxFuture<'static, ()>, cancel: impl FnOnce() + Send + 'static) -> Self {
-        let mut exchange = Self::new(mailbox, cancel);
-        exchange.work = Some(work);
-        exchange
+    /// work puts events into the mailbox. The key is that of the request at the transport.
+    pub fn driven(mailbox: Mailbox, work: BoxFuture<'static, ()>, driver: Arc<dyn Driver>, key: i64) -> Self {
+        Self { mailbox, cancel: Some(Cancel::Driven(driver, key)), rescue: None, work: Some(work) }
+    }
+
+    /// Lets the transport go on with the work of a [driven](Self::driven) exchange, so that it need not be polled for a
+    /// while. Does nothing otherwise.
+    pub fn detach(&mut self) {
+        if let (Some(Cancel::Driven(driver, key)), Some(work)) = (&self.cancel, self.work.take()) {
+            self.cancel = Some(Cancel::Call(driver.clone().detach(*key, work)));
+        }
     }
 
     /// Creates one of many exchanges that are cancelled in one place.
@@ -107,12 +124,13 @@ impl Exchange {
     }
 
     /// Sets a callback for the last event, called as soon as it arrives, also while the exchange is not polled, unless it
-    /// is [driven](Self::driven). If the exchange is dropped first, the callback is dropped.
+    /// is [driven](Self::driven) and not [detached](Self::detach). If the exchange is dropped first, the callback is dropped.
     pub fn on_end(&self, callback: impl FnOnce(&Event) + Send + 'static) {
         self.mailbox.on_end(Box::new(callback));
     }
 
-    /// Drops the exchange without cancelling the request, unless it is [driven](Self::driven).
+    /// Drops the exchange without cancelling the request, unless it is [driven](Self::driven) and not
+    /// [detached](Self::detach).
     pub fn abandon(mut self) {
         self.cancel = None;
     }
@@ -124,6 +142,10 @@ impl Drop for Exchange {
             None => {}
             Some(Cancel::Call(cancel)) => cancel(),
             Some(Cancel::Numbered(place, number)) => place.cancel(number),
+            Some(Cancel::Driven(driver, key)) => {
+                self.work = None;
+                driver.cancel(key);
+            }
         }
     }
 }

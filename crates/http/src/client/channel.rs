@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use couplet_core::{Cancellation, Channel, Dialect, Error, Event, Exchange, Mailbox, Outgoing};
+use couplet_core::{BoxFuture, Cancellation, Channel, Dialect, Driver, Error, Event, Exchange, Outgoing};
 use couplet_types::RequestId;
 use tokio::{sync::Notify, time::sleep};
 
@@ -21,34 +21,21 @@ impl Channel for HttpChannel {
     }
 
     fn open(&self, request: Outgoing) -> Exchange {
-        let (revision, key, mailbox) = match self.expect(&request) {
-            Ok(opened) => opened,
-            Err(error) => return Exchange::failed(error),
-        };
-        let (shared, stop) = (self.0.clone(), Arc::new(Notify::new()));
-        let stopped = stop.clone();
-        self.0.spawn(async move {
-            unless(&stopped, shared.answer(request, revision, key)).await;
-        });
-        let shared = self.0.clone();
-        Exchange::new(mailbox, move || {
-            stop.notify_one();
-            shared.cancel(key);
-        })
+        let mut exchange = self.open_driven(request);
+        exchange.detach();
+        exchange
     }
 
-    /// A stateless request is all in its own response, which nothing else is read from.
     fn open_driven(&self, request: Outgoing) -> Exchange {
-        if request.revision().is_none() {
-            return self.open(request);
-        }
-        let (revision, key, mailbox) = match self.expect(&request) {
+        let revision = request.revision();
+        let by = if revision.is_some() { Cancellation::Disconnect } else { Cancellation::Notification };
+        let (key, mailbox) = match self.0.router.open(&request.id, request.method, by) {
             Ok(opened) => opened,
             Err(error) => return Exchange::failed(error),
         };
-        let (shared, cancelled) = (self.0.clone(), self.0.clone());
+        let shared = self.0.clone();
         let work = Box::pin(async move { shared.answer(request, revision, key).await });
-        Exchange::driven(mailbox, work, move || cancelled.cancel(key))
+        Exchange::driven(mailbox, work, self.0.clone(), key)
     }
 
     fn notify(&self, text: Bytes) {
@@ -74,13 +61,21 @@ impl Channel for HttpChannel {
     }
 }
 
-impl HttpChannel {
-    /// Starts to wait for the answer to a request.
-    fn expect(&self, request: &Outgoing) -> Result<(Option<&'static str>, i64, Mailbox), Error> {
-        let revision = request.revision();
-        let by = if revision.is_some() { Cancellation::Disconnect } else { Cancellation::Notification };
-        let (key, mailbox) = self.0.router.open(&request.id, request.method, by)?;
-        Ok((revision, key, mailbox))
+impl Driver for Shared {
+    fn cancel(self: Arc<Self>, key: i64) {
+        Self::cancel(&self, key);
+    }
+
+    fn detach(self: Arc<Self>, key: i64, work: BoxFuture<'static, ()>) -> Box<dyn FnOnce() + Send> {
+        let stop = Arc::new(Notify::new());
+        let stopped = stop.clone();
+        self.spawn(async move {
+            unless(&stopped, work).await;
+        });
+        Box::new(move || {
+            stop.notify_one();
+            Self::cancel(&self, key);
+        })
     }
 }
 
