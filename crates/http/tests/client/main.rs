@@ -7,6 +7,7 @@ mod cancel;
 mod dial;
 mod eras;
 mod fallback;
+mod forward;
 mod headers;
 mod log;
 mod mock;
