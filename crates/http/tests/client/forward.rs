@@ -10,10 +10,12 @@ use std::{
 
 use couplet_client::Client;
 use couplet_core::{Event, Exchange, JsonText, RequestOptions, message::Params};
+use couplet_proxy::Proxy;
+use couplet_types::ProtocolVersion;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use crate::mock::{Mock, Seen, Step, empty, event, reply, says, watched};
+use crate::mock::{Mock, Seen, Step, empty, event, reply, says, stream, watched};
 
 const SOON: Duration = Duration::from_millis(100);
 
@@ -134,4 +136,31 @@ async fn a_response_without_a_stream_is_read_where_it_is_polled() {
         let client = mock.connect().await;
         assert!(is_done(&forward(&client).next().await));
     }
+}
+
+/// The call goes on while its caller answers: a request that the server cancels is not answered any more.
+#[tokio::test(start_paused = true)]
+async fn a_server_can_cancel_its_request_while_a_proxy_forwards_it() {
+    let mock = Mock::legacy(|seen| {
+        let message = |method: &str, mut message: Value| {
+            message["jsonrpc"] = "2.0".into();
+            message["method"] = method.into();
+            event(&message)
+        };
+        let form = json!({ "message": "who?", "requestedSchema": { "type": "object", "properties": {} } });
+        let asks = message("elicitation/create", json!({ "id": 77, "params": form }));
+        let cancels = message("notifications/cancelled", json!({ "params": { "requestId": 77 } }));
+        match seen.what() {
+            "tools/call" => {
+                stream([asks, Step::Wait(500), cancels, Step::Wait(50), event(&seen.result(says("alone")))])
+            }
+            "GET" => empty(405),
+            _ => empty(202),
+        }
+    });
+    let proxy = Proxy::connect(Client::new("proxy", "1"), mock.target()).await.unwrap();
+    let asker = Client::new("asker", "1").versions([ProtocolVersion::V2025_11_25]);
+    let asker = asker.on_elicit(|_| std::future::pending()).connect(proxy.service()).await.unwrap();
+    let said = timeout(Duration::from_secs(30), asker.call("slow", ()).into_future()).await;
+    assert_eq!(said.expect("the server does not wait").unwrap().text(), "alone");
 }
