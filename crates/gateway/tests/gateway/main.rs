@@ -7,7 +7,9 @@ mod audit;
 #[cfg(unix)]
 mod consent;
 mod discovery;
+mod exhaustion;
 mod hygiene;
+mod idle;
 mod kit;
 mod large;
 mod logs;
@@ -15,3 +17,4 @@ mod logs;
 mod projects;
 mod reload;
 mod rules;
+mod wire;
