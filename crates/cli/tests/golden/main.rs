@@ -19,6 +19,7 @@ mod explain;
 mod failures;
 mod gateway;
 mod generate;
+mod hostile;
 mod inspect;
 mod kit;
 mod login;

@@ -8,11 +8,13 @@ mod audit;
 mod consent;
 mod discovery;
 mod exhaustion;
+mod foreign;
 mod hygiene;
 mod idle;
 mod kit;
 mod large;
 mod logs;
+mod profiles;
 #[cfg(unix)]
 mod projects;
 mod reload;
