@@ -73,7 +73,10 @@ pub(crate) fn server(name: &'static str, version: ProtocolVersion) -> Server {
         .tool(tool("sure", sure))
         .tool(tool("think", think))
         .resource(resource(format!("{name}://one"), move || format!("{name} one")).subscribable())
-        .resource(resource(format!("{name}://{{n}}/page"), move |Path(n): Path<u8>| format!("{name} page {n}")))
+        .resource(
+            resource(format!("{name}://{{n}}/page"), move |Path(n): Path<u8>| format!("{name} page {n}"))
+                .complete_from("n", ["7"]),
+        )
         .prompt(
             prompt("ask", move |Args(Word { word }): Args<Word>| format!("{name}: what is {word}?"))
                 .complete_from("word", [name]),
