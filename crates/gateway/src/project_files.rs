@@ -20,7 +20,7 @@ const LONGEST: u64 = 64 * 1024;
 
 /// The files in a project that its configuration refers to, by `envFile` and `${file:PATH}`, with their content.
 ///
-/// Whoever can change the project can change them, and a file of variables can set `LD_PRELOAD`: so they are approved together
+/// A commit to the project can change them, and a file of variables can set `LD_PRELOAD`: so they are approved together
 /// with the configuration. Files elsewhere are the user's own.
 #[derive(Clone, Debug)]
 pub(crate) struct ProjectFiles {

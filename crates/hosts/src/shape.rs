@@ -338,12 +338,13 @@ mod tests {
     /// A template with another key would write entries that cannot be read again.
     #[test]
     fn what_templates_fill_in_is_read() {
-        let read: [(&str, &[&str]); 6] = [
+        let read: [(&str, &[&str]); 7] = [
             ("{command}", COMMANDS),
             ("{line}", COMMANDS),
             ("{url}", URLS),
             ("{env}", ENVS),
             ("{headers}", HEADERS),
+            ("{bearer_var}", BEARERS),
             ("{name}", OTHERS),
         ];
         let hosts = Hosts::builtin();
