@@ -12,6 +12,7 @@ mod card;
 mod checks;
 mod collections;
 mod completion;
+mod configuration;
 mod configured;
 mod consent;
 mod demo;
