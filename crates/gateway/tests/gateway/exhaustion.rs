@@ -131,7 +131,7 @@ async fn s19_slow_and_endless_streams_affect_no_other_server() {
         evil.spawn(async move { client.call(tool, json!({})).await.unwrap_err().to_string() });
     }
     let (began, mut calls, mut slowest) = (Instant::now(), 0, Duration::ZERO);
-    while evil.len() > 0 && calls < 100_000 {
+    while !evil.is_empty() && calls < 100_000 {
         let called = Instant::now();
         assert_eq!(client.call("one__a", json!({})).await.unwrap().text(), "a");
         (calls, slowest) = (calls + 1, slowest.max(called.elapsed()));
@@ -184,7 +184,7 @@ async fn s19_many_handshakes_end_no_session() {
         });
     }
     let (mut calls, mut slowest) = (0, Duration::ZERO);
-    while flood.len() > 0 {
+    while !flood.is_empty() {
         let called = Instant::now();
         let text = wire.call(&session, "one__a").await;
         assert!(text.contains("\"text\":\"a\""), "{text}");
