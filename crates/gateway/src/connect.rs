@@ -69,6 +69,8 @@ pub(crate) struct Target {
     env_file: Option<Text>,
     removed: Vec<String>,
     auth: Option<Auth>,
+    /// The project's file that it comes from.
+    project: Option<PathBuf>,
     secrets: Secrets,
     /// The file of stored logins, which the first login creates.
     logins: PathBuf,
@@ -100,6 +102,7 @@ impl Target {
             env_file: server.env_file.clone(),
             removed: server.removed.clone(),
             auth: server.settings.auth,
+            project: server.project.clone(),
             secrets,
             logins,
             stderr: Tail::default(),
@@ -113,7 +116,12 @@ impl Target {
     /// Resolves the references, on a thread that may block.
     async fn resolved(&self) -> Result<Entry, Error> {
         let (secrets, entry, env_file) = (self.secrets.clone(), self.entry.clone(), self.env_file.clone());
+        let project = self.project.clone();
         let resolve = move || -> Result<Entry, String> {
+            let secrets = match project {
+                Some(path) => secrets.of_project(&path)?,
+                None => secrets,
+            };
             let mut entry = secrets.resolve_entry(&entry)?;
             if let (Entry::Stdio(stdio), Some(path)) = (&mut entry, &env_file) {
                 let more = secrets.env_file(path)?.into_iter().map(|(name, value)| (name, Text::from(value)));

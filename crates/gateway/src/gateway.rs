@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use couplet_core::{Limits, Service, sync::lock};
+use couplet_core::{Limits, Sealer, Service, sync::lock};
 use couplet_host::{Host, names::ServerId, pins::Pins, upstream::State};
 use couplet_hosts::{Entry, Env};
 use tokio::sync::{OnceCell, watch};
@@ -81,15 +81,30 @@ pub(crate) struct Current {
 impl Gateway {
     /// Starts a gateway. Servers are started with their first use, unless their settings say otherwise.
     ///
+    /// Cursors, task ids and request state are sealed with a random key, so that they end with the process.
+    ///
     /// # Errors
     /// If the lock file or the audit file cannot be used, or a project's file is invalid.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub async fn start(
+    pub async fn start(config: Config, env: Env, projects: impl IntoIterator<Item = PathBuf>) -> Result<Self, Error> {
+        Self::start_with_key(config, env, projects, Sealer::random()).await
+    }
+
+    /// Starts a gateway like [`start`](Self::start), with a key that seals cursors, task ids and request state: they stay valid
+    /// after a restart, and at other replicas that have the key.
+    ///
+    /// # Errors
+    /// As those of [`start`](Self::start).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn start_with_key(
         mut config: Config,
         env: Env,
         projects: impl IntoIterator<Item = PathBuf>,
+        key: impl Into<Sealer>,
     ) -> Result<Self, Error> {
         let projects: Vec<_> = projects.into_iter().collect();
         add_projects(&mut config, &projects, &env)?;
@@ -99,7 +114,7 @@ impl Gateway {
         let questions = Arc::default();
         let assembly =
             Assembly { config: &config, env: &env, pins: opened, audit: audit.as_ref(), questions: &questions };
-        let host = assembly.builder().build();
+        let host = assembly.builder().key(key).build();
         let path = config.path.clone();
         let state = Current { config: Arc::new(config), audit, tokens: None, reloaded: None, error: None };
         Ok(Self(Arc::new(Inner {

@@ -26,6 +26,7 @@ mod gateway;
 mod http;
 mod pins;
 mod project;
+mod project_files;
 mod rules;
 mod secrets;
 #[cfg(unix)]

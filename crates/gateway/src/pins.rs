@@ -93,20 +93,21 @@ pub struct Inspected {
 }
 
 impl Inspected {
-    /// Approves the launch and all definitions, or one definition. Returns the number of definitions.
+    /// Approves the launch and all definitions, or one definition, with the same time, person and end. Returns the number of
+    /// definitions.
     ///
     /// The launch of a server that is not in the lock is approved with its first definition: another launch would not be
     /// noticed later.
     ///
     /// # Errors
     /// If the definitions are not known.
-    pub fn approve(&self, lock: &mut Lock, select: Select<'_>) -> Result<usize, String> {
+    pub fn approve(&self, lock: &mut Lock, select: Select<'_>, approval: &Approval) -> Result<usize, String> {
         let seen = self.seen.as_ref().map_err(Clone::clone)?;
         let (id, launch) = (&self.server.id, self.server.launch_digest());
         if !lock.servers().any(|known| known == id) {
-            lock.approve_launch(id, launch, approval());
+            lock.approve_launch(id, launch, approval.clone());
         }
-        Ok(lock.approve(id, &launch, seen, select, &approval()))
+        Ok(lock.approve(id, &launch, seen, select, approval))
     }
 
     /// Finds a definition by its name, or by its kind and name: `read`, `prompt:review`, `template:file:///{+path}`,

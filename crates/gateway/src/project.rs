@@ -3,7 +3,8 @@
 //! The file that a user names as CONFIG is the user's own. A file that is found in the folder of a project comes with the
 //! project: a repository that was cloned must not start programs. Such a file
 //!
-//! * has no effect until the user has approved exactly this content, by its hash;
+//! * has no effect until the user has approved exactly this content, by its hash, with the content of the files in the
+//!   project that it refers to;
 //! * adds servers and rules, and nothing else. Its rules can deny and ask; what they allow is still decided by the user's.
 
 use std::{
@@ -13,9 +14,8 @@ use std::{
 };
 
 use couplet_hosts::{Env, read_file};
-use hmac_sha256::Hash;
 
-use crate::{Config, Error, ErrorKind, config::Settings, files};
+use crate::{Config, Error, ErrorKind, config::Settings, files, project_files::ProjectFiles};
 
 /// The files of projects that the user has approved, by path and hash.
 #[derive(Clone, Debug)]
@@ -29,9 +29,17 @@ pub struct Approvals {
 pub struct Project {
     /// Its configuration.
     pub config: Config,
-    /// Whether the user has approved exactly this content.
+    /// Whether the user has approved exactly this content, and that of the files in the project that it refers to.
     pub is_approved: bool,
+    pub(crate) files: ProjectFiles,
     hash: String,
+}
+
+impl Project {
+    /// Returns the files in the project that its configuration refers to: their content is part of the approval.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.paths()
+    }
 }
 
 impl Approvals {
@@ -54,11 +62,13 @@ impl Approvals {
     pub fn read(&self, path: &Path, env: &Env) -> Result<Project, Error> {
         let path = path.canonicalize().map_err(|error| Error::io(path, "read", &error))?;
         let text = read_file(&path)?.ok_or_else(|| Error::io(&path, "read", &io::ErrorKind::NotFound.into()))?;
-        let config = Config::parse(&path, &text, env)?;
+        let mut config = Config::parse(&path, &text, env)?;
         check(&config)?;
-        let hash = files::hex(&Hash::hash(text.as_bytes()));
+        config.servers.iter_mut().for_each(|server| server.project = Some(path.clone()));
+        let files = ProjectFiles::of(&config, env);
+        let hash = files.digest(&text);
         let is_approved = self.load()?.get(&path.display().to_string()) == Some(&hash);
-        Ok(Project { config, is_approved, hash })
+        Ok(Project { config, is_approved, files, hash })
     }
 
     /// Approves the content of a project's file.
@@ -172,6 +182,57 @@ mod tests {
 
         fs::write(&path, text.replace("evil", "worse")).expect("it can be written");
         assert_eq!(keys(&with_project()), ["mine"], "one changed byte needs another approval");
+    }
+
+    /// Files that the configuration refers to are part of the project as well.
+    #[test]
+    fn s25_files_that_a_project_refers_to_are_approved_with_it() {
+        let (folder, env, path) = files();
+        let (home, env) =
+            (folder.path().join("home"), env.with("DOTENV", folder.path().join("vars").to_str().expect("it is text")));
+        fs::create_dir(&home).expect("it can be written");
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("it can be written");
+        let approvals = Approvals::of(&env);
+        for (name, entry) in [
+            (".env", r#""command": "x", "envFile": ".env""#),
+            ("vars", r#""command": "x", "envFile": "${env:DOTENV}""#),
+            ("home/../key", r#""command": "x", "args": ["--key=${file:key}"]"#),
+            ("key", r#""command": "x", "env": { "K": "a${file:./key}" }"#),
+            ("key", r#""url": "https://a.example", "headers": { "K": "${file:key}" }"#),
+        ] {
+            write(name, "A=1");
+            write(".mcp.json", &format!(r#"{{ "mcpServers": {{ "a": {{ {entry} }} }} }}"#));
+            let read = || approvals.read(&path, &env).expect("it is valid");
+            approvals.approve(&read()).expect("it can be written");
+            assert!(read().is_approved && read().files().count() == 1, "{entry}");
+            write(name, "A=1\nLD_PRELOAD=evil.so");
+            assert!(!read().is_approved, "{entry}");
+            write(name, "A=1");
+            assert!(read().is_approved, "{entry}");
+            fs::remove_file(folder.path().join(name)).expect("it is there");
+            assert!(!read().is_approved, "{entry}");
+            approvals.approve(&read()).expect("it can be written");
+            assert!(read().is_approved, "{entry}");
+            write(name, "A=1");
+            assert!(!read().is_approved, "a file that appears: {entry}");
+        }
+    }
+
+    /// A file of the user's own may change: a token that is renewed needs no approval.
+    #[test]
+    fn files_outside_of_a_project_are_not_approved() {
+        let (folder, _, _) = files();
+        let (home, project) = (folder.path().join("home"), folder.path().join("project/.vscode"));
+        for folder in [&home, &project] {
+            fs::create_dir_all(folder).expect("it can be written");
+        }
+        let env = Env::new(Os::Linux, &home, &project);
+        let path = project.join("mcp.json");
+        let text = r#"{ "servers": { "a": { "type": "stdio", "command": "x", "args": ["${file:~/token}"], "envFile": "../.env" } } }"#;
+        fs::write(&path, text).expect("it can be written");
+        let read = Approvals::of(&env).read(&path, &env).expect("it is valid");
+        let read: Vec<_> = read.files().collect();
+        assert!(matches!(read.as_slice(), [one] if one.ends_with("../.env")), "{read:?}");
     }
 
     #[test]

@@ -1,17 +1,16 @@
 //! References to secrets, resolved at use: `${env:NAME}`, `${file:PATH}`, `${keyring:NAME}`.
 
 use std::{
-    fs::File,
-    io::Read,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use couplet_hosts::{Entry, Env, Hosts, Part, Text};
 
-use crate::env_file;
-
-/// The size limit of a file with a secret.
-const LONGEST: u64 = 64 * 1024;
+use crate::{
+    Approvals, env_file,
+    project_files::{self, ProjectFiles},
+};
 
 /// Resolves references. Values are returned to the one who uses them, and never logged or stored.
 #[derive(Clone, Debug)]
@@ -19,11 +18,31 @@ pub(crate) struct Secrets {
     env: Env,
     /// The folder that relative paths start from.
     folder: PathBuf,
+    /// The files of the project that may be used.
+    project: Option<Arc<ProjectFiles>>,
 }
 
 impl Secrets {
     pub(crate) fn new(env: Env, folder: &Path) -> Self {
-        Self { env, folder: folder.to_owned() }
+        Self { env, folder: folder.to_owned(), project: None }
+    }
+
+    /// Returns the same for the server of a project, if the project's file and the files that it refers to are the approved
+    /// ones now. This blocks.
+    ///
+    /// # Errors
+    /// If they are not.
+    pub(crate) fn of_project(mut self, path: &Path) -> Result<Self, String> {
+        let project = Approvals::of(&self.env).read(path, &self.env).map_err(|error| error.to_string())?;
+        if !project.is_approved {
+            let path = path.display();
+            return Err(format!(
+                "`{path}`, or a file that it refers to, is not as it was approved: see `couplet gateway trust {path}`"
+            ));
+        }
+        // What was compared is used: a file that changes from now on has no effect.
+        self.project = Some(Arc::new(project.files));
+        Ok(self)
     }
 
     /// Returns the text with its references resolved. This may block: files and keyrings are read.
@@ -97,24 +116,24 @@ impl Secrets {
 
     fn read(&self, path: &str, what: &str) -> Result<String, String> {
         let place = self.path(Path::new(path));
-        let read = || {
-            let mut text = String::new();
-            File::open(&place)?.take(LONGEST + 1).read_to_string(&mut text)?;
-            Ok::<_, std::io::Error>(text)
+        let read = match self.project.as_ref().filter(|project| project.has(Path::new(path), &place)) {
+            Some(project) => project.content(&place),
+            None => project_files::read(&place).map_err(|error| error.to_string()),
         };
-        let text = read().map_err(|error| format!("{what} cannot be read: {error}"))?;
-        if text.len() as u64 > LONGEST {
-            return Err(format!("{what} has more than {} KiB", LONGEST / 1024));
-        }
-        Ok(text)
+        read.map_err(|error| format!("{what} cannot be read: {error}"))
     }
 
     /// Returns a path of the configuration: `~` is the home folder, a relative one starts from the file's folder.
     pub(crate) fn path(&self, path: &Path) -> PathBuf {
-        match path.strip_prefix("~") {
-            Ok(rest) => self.env.home().join(rest),
-            Err(_) => self.folder.join(path),
-        }
+        home_or(&self.env, &self.folder, path)
+    }
+}
+
+/// Returns a path: `~` is the home folder, a relative one starts from this folder.
+pub(crate) fn home_or(env: &Env, folder: &Path, path: &Path) -> PathBuf {
+    match path.strip_prefix("~") {
+        Ok(rest) => env.home().join(rest),
+        Err(_) => folder.join(path),
     }
 }
 

@@ -330,7 +330,8 @@ impl Host {
 pub struct ServerStatus {
     /// Its supervision.
     pub upstream: Status,
-    /// The definitions that are hidden because they are not approved, by kind and the server's own name.
+    /// The definitions that are hidden because they are not approved, by kind and the server's own name; instructions have
+    /// an empty name.
     pub blocked: Vec<(Kind, Arc<str>)>,
 }
 

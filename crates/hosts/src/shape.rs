@@ -11,6 +11,8 @@ const COMMANDS: &[&str] = &["command", "cmd"];
 pub(crate) const URLS: &[&str] = &["url", "serverUrl", "httpUrl", "uri", "baseUrl"];
 const ENVS: &[&str] = &["env", "envs", "environment"];
 const HEADERS: &[&str] = &["headers", "http_headers"];
+/// The keys of the variable that has a bearer token.
+const BEARERS: &[&str] = &["bearer_token_env_var", "bearer_token_env", "bearerTokenEnvVar", "bearerTokenEnv"];
 /// The other keys that are about how a server is reached.
 const OTHERS: &[&str] = &[
     "args",
@@ -18,10 +20,9 @@ const OTHERS: &[&str] = &[
     "env_keys",
     "cwd",
     "env_http_headers",
-    "bearer_token_env_var",
-    "bearer_token_env",
     "type",
     "transport",
+    "transportType",
     "source",
     "name",
     "oauth",
@@ -30,7 +31,7 @@ const OTHERS: &[&str] = &[
 /// Whether a key is about how a server is reached. All other members of an entry are settings of the user, which are
 /// preserved when the entry is replaced.
 fn is_own(key: &str) -> bool {
-    [COMMANDS, URLS, ENVS, HEADERS, OTHERS].iter().any(|keys| keys.contains(&key))
+    [COMMANDS, URLS, ENVS, HEADERS, BEARERS, OTHERS].iter().any(|keys| keys.contains(&key))
 }
 
 impl Entry {
@@ -151,7 +152,9 @@ fn read_stdio(host: &Host, node: &Node, command: &Node) -> Result<Stdio, String>
     }
     let mut env = pairs(host, first(inner, ENVS), "the variables")?;
     for key in ["env_vars", "env_keys"] {
-        let names = node.get(key).and_then(Node::as_list).unwrap_or_default().iter().filter_map(Node::as_text);
+        let names = node.get(key).and_then(Node::as_list).unwrap_or_default();
+        // Codex: `{ name = "KEY", source = "local" }`.
+        let names = names.iter().filter_map(|node| node.get("name").unwrap_or(node).as_text());
         names.for_each(|name| set(&mut env, name.to_owned(), Text::var(name)));
     }
     let cwd = node.get("cwd").and_then(Node::as_text).map(|text| style.read(text));
@@ -167,11 +170,11 @@ fn read_remote(host: &Host, node: &Node, key: &str, url: &Node) -> Result<Remote
             set(&mut headers, member.key.clone(), Text::var(name));
         }
     }
-    let bearer = ["bearer_token_env_var", "bearer_token_env"].iter().find_map(|key| node.get(key)?.as_text());
+    let bearer = BEARERS.iter().find_map(|key| node.get(key)?.as_text());
     if let Some(name) = bearer {
         set(&mut headers, "Authorization".to_owned(), Text::from("Bearer ").then_var(name));
     }
-    let said = ["type", "transport"].iter().find_map(|key| node.get(key)?.as_text());
+    let said = ["type", "transport", "transportType"].iter().find_map(|key| node.get(key)?.as_text());
     // Without a type, the key may determine it: for Gemini, `url` is HTTP+SSE and `httpUrl` is Streamable HTTP.
     let uses = |template: &Option<Node>| template.as_ref().is_some_and(|t| t.get(key).is_some());
     let data = host.data();
@@ -323,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_key_that_is_read_is_never_kept_as_a_setting() {
-        for key in [COMMANDS, URLS, ENVS, HEADERS].concat() {
+        for key in [COMMANDS, URLS, ENVS, HEADERS, BEARERS].concat() {
             let [old, new] = [key, "new"].map(|key| Node::table([(key.to_owned(), Node::text("x"))]));
             let merged = merge(&old, new);
             assert!(merged.get(key).is_none() && merged.get("new").is_some(), "`{key}` is kept");
@@ -335,12 +338,13 @@ mod tests {
     /// A template with another key would write entries that cannot be read again.
     #[test]
     fn what_templates_fill_in_is_read() {
-        let read: [(&str, &[&str]); 6] = [
+        let read: [(&str, &[&str]); 7] = [
             ("{command}", COMMANDS),
             ("{line}", COMMANDS),
             ("{url}", URLS),
             ("{env}", ENVS),
             ("{headers}", HEADERS),
+            ("{bearer_var}", BEARERS),
             ("{name}", OTHERS),
         ];
         let hosts = Hosts::builtin();

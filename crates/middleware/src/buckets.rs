@@ -5,7 +5,10 @@ use std::{collections::HashMap, sync::Mutex, time::Duration};
 use couplet_core::{BoxFuture, Error, sync::lock};
 use tokio::time::Instant;
 
-/// A store of token buckets, one for each key.
+/// A store of token buckets, one for each key. A bucket begins full, and a call that is refused takes nothing; a cost above the
+/// size of a bucket takes a full one.
+///
+/// The contract is a test in `couplet_testing::contract::buckets`.
 ///
 /// `couplet_redis::RedisLimits` implements it for replicas, with the feature `middleware` of that crate.
 pub trait Buckets: Send + Sync + 'static {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{BoxFuture, Call, Reply};
+use couplet_core::{BoxFuture, Call, Metric, Reply};
 use couplet_server::{Middleware, Next};
 use couplet_types::RequestMethod;
 use tokio::{sync::Semaphore, time::timeout};
@@ -145,5 +145,10 @@ impl Middleware for ConcurrencyLimit {
                 None => refuse(&call, "too many calls are running", None),
             }
         })
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let waiting = u64::try_from(self.waiting.load(Ordering::Relaxed)).unwrap_or(u64::MAX);
+        vec![Metric::gauge("couplet_queued_calls", "calls that wait for others to end", waiting)]
     }
 }

@@ -3,7 +3,7 @@
 use std::{fmt, future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use couplet_core::{BoxFuture, Call, Error, ErrorKind, Outage, OutageChange, Reply};
+use couplet_core::{BoxFuture, Call, Error, ErrorKind, Metric, Outage, OutageChange, Reply};
 use couplet_server::{Middleware, Next};
 use couplet_types::RequestMethod;
 use hmac_sha256::Hash;
@@ -187,6 +187,10 @@ impl Middleware for RateLimit {
                 Ok(Taken::Allowed) | Err(_) => next.run(call).await,
             }
         })
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![self.outage.metric("limits")]
     }
 }
 

@@ -21,8 +21,9 @@ use crate::{
     inner::Inner,
     middleware::Next,
     mount,
+    outcomes::Outcomes,
     prompt::IntoPrompt,
-    replicas,
+    replicas::{self, Replicas},
     resource::IntoResource,
     scopes,
     tool::{IntoTool, ToolDef},
@@ -307,8 +308,13 @@ impl Service for ServerHandle {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        let own = self.0.extensions().iter().flat_map(Extension::report);
-        own.chain(self.0.mounts.iter().flat_map(|mount| mount.service.metrics())).collect()
+        let inner = &self.0;
+        let outcomes = inner.config.outcomes.iter().flat_map(Outcomes::metrics);
+        let replicas = inner.replicas.iter().flat_map(Replicas::metrics);
+        let middleware = inner.middleware.iter().flat_map(|middleware| middleware.metrics());
+        let own =
+            outcomes.chain(replicas).chain(middleware).chain(inner.extensions().iter().flat_map(Extension::report));
+        own.chain(inner.mounts.iter().flat_map(|mount| mount.service.metrics())).collect()
     }
 
     fn drain(&self, grace: Duration) -> Option<BoxFuture<'static, ()>> {

@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, ops::Deref, sync::Arc};
 
-use couplet_core::{BoxFuture, Call, Reply};
+use couplet_core::{BoxFuture, Call, Metric, Reply};
 use couplet_types::Tool;
 
 use crate::{inner::Inner, mount, tool::ToolDef};
@@ -32,6 +32,12 @@ use crate::{inner::Inner, mount, tool::ToolDef};
 pub trait Middleware: Send + Sync + 'static {
     /// Handles a call, usually by running the rest of the chain. Dropping the future cancels the call.
     fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply>;
+
+    /// Returns the numbers that it reports to operators (default: none): see
+    /// [`Service::metrics`](couplet_core::Service::metrics).
+    fn metrics(&self) -> Vec<Metric> {
+        Vec::new()
+    }
 }
 
 impl<F, Fut> Middleware for F

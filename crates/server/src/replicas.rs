@@ -2,22 +2,33 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Bridge, BridgeFailure, BridgeRuntime, ChangeBus, Error, Hub, Outage};
+use couplet_core::{BoxFuture, Bridge, BridgeFailure, BridgeRuntime, ChangeBus, Error, ErrorKind, Hub, Metric, Outage};
 use tokio::sync::Mutex;
 
 use crate::{inner::Inner, mount::Mount, together::together};
 
 /// The bridge of a server to its other replicas. However many transports serve the server, one of them runs it.
 #[derive(Clone)]
-pub(crate) struct Replicas(Arc<Mutex<Bridge>>);
+pub(crate) struct Replicas {
+    bridge: Arc<Mutex<Bridge>>,
+    runtime: Arc<Tokio>,
+    hub: Hub,
+}
 
 impl Replicas {
     pub(crate) fn new(hub: &Hub, bus: Arc<dyn ChangeBus>) -> Self {
-        Self(Arc::new(Mutex::new(hub.bridge(bus))))
+        Self { bridge: Arc::new(Mutex::new(hub.bridge(bus))), runtime: Arc::default(), hub: hub.clone() }
     }
 
     async fn run(self) {
-        self.0.lock().await.run(&Tokio::default()).await;
+        self.bridge.lock().await.run(&*self.runtime).await;
+    }
+
+    /// The failures of the bus, and the changes that wait for it.
+    pub(crate) fn metrics(&self) -> [Metric; 2] {
+        let waiting = u64::try_from(self.hub.unpublished()).unwrap_or(u64::MAX);
+        let help = "changes that other replicas do not know yet";
+        [self.runtime.outage.metric("changes"), Metric::gauge("couplet_unpublished_changes", help, waiting)]
     }
 }
 
@@ -49,8 +60,8 @@ impl BridgeRuntime for Tokio {
             BridgeFailure::Publish => tracing::warn!(%error, "a change cannot be published to other replicas yet"),
             BridgeFailure::Subscribe => tracing::warn!(%error, "the changes of other replicas cannot be received yet"),
             BridgeFailure::Receive => {
-                // There was a subscription until now.
-                self.outage.note(None);
+                // There was a subscription until now: this is a failure, and not an outage yet.
+                self.outage.note(Some(&Error::new(ErrorKind::Closed, "the subscription has ended")));
                 tracing::warn!(%error, "changes of other replicas may have been lost: clients are notified of all lists");
             }
             _ => tracing::debug!(%error, "a change of another replica is skipped"),

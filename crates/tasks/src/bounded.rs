@@ -33,6 +33,12 @@ impl Bounded {
         self.store.is_exclusive()
     }
 
+    /// The number of operations that failed.
+    #[cfg(feature = "server")]
+    pub(crate) fn metric(&self) -> couplet_core::Metric {
+        self.outage.metric("tasks")
+    }
+
     /// The time that leases are compared with.
     pub(crate) fn now(&self) -> u64 {
         self.store.now()
@@ -102,7 +108,7 @@ impl Bounded {
         if done.is_ok() && effect == Effect::Other {
             return done;
         }
-        match (self.outage.note(done.as_ref().err().and_then(StoreError::outage).as_ref()), &done) {
+        match (self.outage.note(done.as_ref().err().map(StoreError::as_error).as_ref()), &done) {
             (Some(OutageChange::Began), Err(error)) => tracing::warn!(%error, "the store of tasks is away"),
             (Some(OutageChange::Ended), _) => tracing::info!("the store of tasks is back"),
             _ => {}

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Error, ErrorKind};
+use couplet_core::{BoxFuture, Error, ErrorKind, Outage};
 use couplet_types::RpcError;
 
 use crate::{
@@ -175,17 +175,19 @@ impl StoreError {
         Self(error.into())
     }
 
-    /// The error as one of a store that is away; nothing if it is a mistake.
-    pub(crate) fn outage(&self) -> Option<Error> {
+    /// The error as one of a store that is away, or as a mistake in the configuration.
+    pub(crate) fn as_error(&self) -> Error {
         let is_mistake = self.0.downcast_ref::<Error>().is_some_and(|error| error.kind() == ErrorKind::Config);
-        (!is_mistake).then(|| Error::new(ErrorKind::Transport, self.to_string()))
+        let kind = if is_mistake { ErrorKind::Config } else { ErrorKind::Transport };
+        Error::new(kind, self.to_string())
     }
 
     /// Logs what failed because of the error. During an outage that is a detail: one line says that the store is away.
     pub(crate) fn log(&self, what: &str) {
-        match self.outage() {
-            Some(error) => tracing::debug!(%error, "{what}"),
-            None => tracing::error!(error = %self, "{what}"),
+        if Outage::is_outage(&self.as_error()) {
+            tracing::debug!(error = %self, "{what}");
+        } else {
+            tracing::error!(error = %self, "{what}");
         }
     }
 }

@@ -7,8 +7,8 @@
 //! * [`Surface`] is a snapshot of everything that a server lists.
 //! * [`assert_golden`] compares any text with a file.
 //! * [`Wire`] sends and receives plain JSON, for tests of the wire format.
-//! * `contract`, with the feature of that name and `http` or `tasks` for their stores, checks implementations of stores and
-//!   buses.
+//! * `contract`, with the feature of that name and `http`, `tasks`, `logins` or `middleware` for their stores, checks
+//!   implementations of stores and buses.
 //! * `auth`, with the feature of that name, is a local authorization server.
 //!
 //! This crate does not name revisions either: a test passes the one that it needs.

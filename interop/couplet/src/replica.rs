@@ -1,13 +1,14 @@
 //! `interop-replica`: one of several replicas of a server, with the flags of every server program.
 //!
 //! With `--plain` it is the server of the interop suite; otherwise its tools do what replicas have to share: they ask, take
-//! long, change resources, run as tasks, and write down that they ran.
+//! long, change resources, run as tasks, and write down that they ran. A task also writes down which process runs it.
 
 use std::{error::Error, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::Parser;
 use couplet::{
     prelude::*,
+    tasks::Task,
     types::{CreateMessageParams, SamplingMessage},
 };
 use couplet_interop::{ledger, tools};
@@ -55,6 +56,7 @@ fn replica(shared: &Shared) -> Server {
         .tool(touch)
         .tool(job)
         .tool(long_job)
+        .tool(stepped)
         .resource(note)
 }
 
@@ -88,7 +90,29 @@ async fn wait(id: String, millis: u64) -> Result<String, ToolError> {
 /// The same as a task.
 #[tool(task)]
 async fn long_job(id: String, millis: u64) -> Result<String, ToolError> {
+    runs(&id)?;
     wait_or_drop(id, millis).await
+}
+
+/// Writes down which process runs a task.
+fn runs(id: &str) -> std::io::Result<()> {
+    ledger::write(&format!("runner {id} {}", std::process::id()))
+}
+
+/// Does its work in steps, so that another replica can go on with it. Each step writes down that it begins and that it is
+/// done.
+#[tool(task = Task::optional().repeatable())]
+async fn stepped(id: String, steps: u32, millis: u64, ctx: Ctx) -> Result<String, ToolError> {
+    runs(&id)?;
+    for n in 0..steps {
+        let written = ctx.step("step", || async {
+            ledger::write(&format!("step {id} {n}")).map_err(|e| e.to_string())?;
+            tokio::time::sleep(Duration::from_millis(millis)).await;
+            ledger::write(&format!("stepped {id} {n}")).map_err(|e| e.to_string())
+        });
+        written.await?.map_err(ToolError::new)?;
+    }
+    Ok(format!("{steps} steps of {id}"))
 }
 
 struct Dropped(Option<String>);
@@ -105,7 +129,9 @@ async fn wait_or_drop(id: String, millis: u64) -> Result<String, ToolError> {
     ledger::write(&format!("begin {id}"))?;
     let mut dropped = Dropped(Some(id));
     tokio::time::sleep(Duration::from_millis(millis)).await;
-    Ok(dropped.0.take().unwrap_or_default())
+    let id = dropped.0.take().unwrap_or_default();
+    ledger::write(&format!("ended {id}"))?;
+    Ok(id)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -128,15 +154,19 @@ async fn ask_model(question: String, ctx: Ctx) -> Result<String, ToolError> {
     Ok(ctx.sample("model", ask).await?.content.all_text())
 }
 
-/// Reports its progress, step by step. With an id it writes down that it ran.
+/// Reports its progress, step by step. With an id it writes down that it ran, and if it was dropped before its end.
 #[tool]
 async fn count(id: Option<String>, to: u32, millis: u64, ctx: Ctx) -> Result<String, ToolError> {
-    if let Some(id) = id {
+    if let Some(id) = &id {
         ledger::write(&format!("begin {id}"))?;
     }
+    let mut dropped = Dropped(id);
     for n in 1..=to {
         ctx.progress_with(f64::from(n), Some(f64::from(to)), None).await;
         tokio::time::sleep(Duration::from_millis(millis)).await;
+    }
+    if let Some(id) = dropped.0.take() {
+        ledger::write(&format!("ended {id}"))?;
     }
     Ok(format!("counted to {to}"))
 }

@@ -7,8 +7,9 @@
 //! * `peers-everything`: the clients of other SDKs with replicas of `couplet-everything`, first with all of them up, then while
 //!   they are rolled, and while they are killed as well.
 //! * `chaos`: payments while one replica after the other is killed or rolled; each is executed at most once, and with an
-//!   idempotency key exactly once. Streams are resumed after a replica was killed.
-//! * `outage`: Redis away, and back without its data; Redis full; Redis without an answer for some seconds.
+//!   idempotency key exactly once. Streams are resumed, and tasks with a journal gone on with, after a replica was killed.
+//! * `outage`: Redis away for more than a lease, and back without its data, or with them; full; without an answer for less than
+//!   a lease; away when the replicas are started.
 //!
 //! `cargo xtask cluster bench` measures, and is not among them; with `--write` its rows replace those in
 //! `bench/README.md`.
@@ -170,8 +171,13 @@ impl Cluster {
     }
 
     fn spawn(&self, rig: &Rig, folder: &Path, revision: &str, scenario: &str) -> Result<Group, Failure> {
+        self.spawn_at(&rig.balancer.url(), rig, folder, revision, scenario)
+    }
+
+    /// Starts a client of this URL, which leads to the load balancer.
+    fn spawn_at(&self, url: &str, rig: &Rig, folder: &Path, revision: &str, scenario: &str) -> Result<Group, Failure> {
         let mut client: Command = command(&self.programs.join("interop-cluster").to_string_lossy());
-        client.args([revision, &rig.balancer.url(), scenario]).args(rig.replicas.iter().map(rig::Process::url));
+        client.args([revision, url, scenario]).args(rig.replicas.iter().map(rig::Process::url));
         client.env("INTEROP_LEDGER", ledger(folder));
         let log = log(folder, revision, scenario);
         let _ = fs::remove_file(&log);

@@ -1,4 +1,5 @@
-//! The part `outage`: what happens to Redis while clients have calls under way. The replicas document says what comes of it.
+//! The part `outage`: what happens to Redis while clients have calls under way, or before replicas are started. The replicas
+//! document says what comes of it.
 //!
 //! Clients write `ready <case> <revision>` into the ledger when their calls are under way, and read from it when the case
 //! begins and when it ends.
@@ -12,11 +13,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Cluster, REVISIONS, Tally, ledger, parts::SCENARIOS, rig::Rig, said};
-use crate::Failure;
+use super::{
+    Cluster, REVISIONS, Tally, ledger,
+    parts::SCENARIOS,
+    rig::{Process, Rig},
+    said,
+};
+use crate::{Failure, group::Group};
 
-/// The time that clients have until their calls are under way.
-const READY: Duration = Duration::from_secs(30);
+/// The time that clients have until their calls are under way, or until they have seen what there is without Redis.
+const WRITTEN: Duration = Duration::from_secs(60);
 /// How many warnings there may be of an outage.
 const WARNINGS: usize = 12;
 
@@ -26,7 +32,14 @@ struct Case {
     scenarios: [&'static str; 2],
     begin: fn(&mut Rig) -> Result<(), Failure>,
     end: fn(&mut Rig) -> Result<(), Failure>,
-    lasts: Duration,
+    lasts: Lasts,
+}
+
+/// How long a case lasts.
+enum Lasts {
+    For(Duration),
+    /// Until the clients write `seen <case> <revision>` into the ledger, or end.
+    UntilSeen,
 }
 
 /// It ends, and starts again without its data: after more than a lease.
@@ -38,7 +51,37 @@ const AWAY: Case = Case {
         Ok(())
     },
     end: |rig| rig.redis.start(),
-    lasts: Duration::from_secs(30),
+    lasts: Lasts::For(Duration::from_secs(30)),
+};
+
+/// It ends, and starts again with its data: after more than a lease.
+const KEPT: Case = Case {
+    name: "kept",
+    scenarios: ["kept-sessions", "kept-stateless"],
+    begin: |rig| {
+        order(rig, "SAVE")?;
+        rig.redis.kill();
+        Ok(())
+    },
+    end: |rig| {
+        rig.redis.start()?;
+        // The next case is not to find it.
+        fs::remove_file(&rig.dump).map_err(|e| format!("{}: {e}", rig.dump.display()))
+    },
+    lasts: Lasts::For(Duration::from_secs(30)),
+};
+
+/// It is away when the replicas are started.
+const START: Case = Case {
+    name: "start",
+    scenarios: ["refused", "refused-stateless"],
+    begin: |rig| {
+        rig.redis.kill();
+        rig.replicas.iter_mut().for_each(Process::kill);
+        rig.replicas.iter_mut().try_for_each(Process::start)
+    },
+    end: |rig| rig.redis.start(),
+    lasts: Lasts::UntilSeen,
 };
 
 /// It has no room, for more than a lease.
@@ -47,16 +90,17 @@ const FULL: Case = Case {
     scenarios: ["full-sessions", "full-stateless"],
     begin: |rig| order(rig, "CONFIG SET maxmemory 1"),
     end: |rig| order(rig, "CONFIG SET maxmemory 0"),
-    lasts: Duration::from_secs(18),
+    lasts: Lasts::For(Duration::from_secs(18)),
 };
 
-/// It answers nothing, for more than the timeout of an operation and less than a lease.
+/// It answers nothing, for more than the timeout of an operation and less than a lease: sessions stay at their owners. A
+/// hang of more than a lease is not tried: no lease is renewed in it, as in `KEPT`.
 const SLOW: Case = Case {
     name: "slow",
     scenarios: ["slow-sessions", "slow-stateless"],
     begin: |rig| rig.redis.signal("STOP"),
     end: |rig| rig.redis.signal("CONT"),
-    lasts: Duration::from_secs(8),
+    lasts: Lasts::For(Duration::from_secs(8)),
 };
 
 impl Cluster {
@@ -77,6 +121,8 @@ impl Cluster {
         }
         self.case(&FULL, &mut rig, &folder, &mut tally)?;
         self.case(&SLOW, &mut rig, &folder, &mut tally)?;
+        self.case(&KEPT, &mut rig, &folder, &mut tally)?;
+        self.case(&START, &mut rig, &folder, &mut tally)?;
         for revision in REVISIONS {
             let name = format!("{revision} elicitation after that");
             tally.note(&name, self.client(&rig, &folder, revision, "elicitation"));
@@ -90,25 +136,33 @@ impl Cluster {
         for (revision, scenario) in REVISIONS.into_iter().zip(case.scenarios) {
             running.push((revision, scenario, self.spawn(rig, folder, revision, scenario)?));
         }
-        let ready = REVISIONS.map(|revision| format!("ready {} {revision}\n", case.name));
-        let is_ready = |text: &str| ready.iter().all(|line| text.contains(line));
-        let started = Instant::now();
-        while !fs::read_to_string(ledger(folder)).is_ok_and(|text| is_ready(&text)) {
-            let ended = running.iter_mut().any(|(_, _, client)| client.ended().is_some());
-            if ended || started.elapsed() > READY {
-                break;
-            }
-            sleep(Duration::from_millis(50));
-        }
+        all_write("ready", case, folder, &mut running);
         (case.begin)(rig)?;
         append(&ledger(folder), &format!("{} begins\n", case.name))?;
-        sleep(case.lasts);
+        match case.lasts {
+            Lasts::For(time) => sleep(time),
+            Lasts::UntilSeen => all_write("seen", case, folder, &mut running),
+        }
         (case.end)(rig)?;
         append(&ledger(folder), &format!("{} ends\n", case.name))?;
         for (revision, scenario, client) in running {
             tally.note(&format!("{revision} {scenario}"), said(client, folder, revision, scenario));
         }
         Ok(())
+    }
+}
+
+/// Waits until the clients of all revisions have written `<what> <case> <revision>`, or one of them has ended.
+fn all_write(what: &str, case: &Case, folder: &Path, running: &mut [(&str, &str, Group)]) {
+    let lines = REVISIONS.map(|revision| format!("{what} {} {revision}\n", case.name));
+    let is_written = |text: &str| lines.iter().all(|line| text.contains(line));
+    let started = Instant::now();
+    while !fs::read_to_string(ledger(folder)).is_ok_and(|text| is_written(&text)) {
+        let has_ended = running.iter_mut().any(|(_, _, client)| client.ended().is_some());
+        if has_ended || started.elapsed() > WRITTEN {
+            break;
+        }
+        sleep(Duration::from_millis(50));
     }
 }
 

@@ -5,18 +5,25 @@ use std::{
     time::Instant,
 };
 
-use super::{Cluster, DEADLINE, REPLICAS, REVISIONS, Tally, disturb, ledger, rig::Rig, said};
+use super::{
+    Cluster, DEADLINE, REPLICAS, REVISIONS, Tally, disturb, ledger,
+    rig::{Rig, url},
+    said,
+};
 use crate::{
     Failure,
     interop::{
         self,
-        rolling::{Disturbance, Place, Replicas},
+        relay::Relay,
+        rolling::{self, Disturbance, Place, Replicas},
     },
 };
 
 /// What clients do, in both eras.
 pub(super) const SCENARIOS: [&str; 8] =
     ["calls", "elicitation", "sampling", "progress", "cancellation", "changes", "task", "task-cancel"];
+/// A replica that is paused, in both eras.
+const PAUSED: [&str; 1] = ["task-paused"];
 /// What only clients with a session do.
 const IN_SESSIONS: [&str; 2] = ["delete", "paused"];
 
@@ -26,7 +33,7 @@ impl Cluster {
         let mut tally = Tally::default();
         for revision in REVISIONS {
             let only = IN_SESSIONS.into_iter().filter(|_| revision == REVISIONS[0]);
-            for scenario in SCENARIOS.into_iter().chain(only) {
+            for scenario in SCENARIOS.into_iter().chain(PAUSED).chain(only) {
                 tally.note(&format!("{revision} {scenario}"), self.client(&rig, &folder, revision, scenario));
             }
         }
@@ -100,10 +107,15 @@ impl Cluster {
             tally.note(&name, self.client(&rig, &folder, REVISIONS[0], scenario));
             rig.restart_ended()?;
         }
+        for revision in REVISIONS {
+            let name = format!("{revision} task-killed");
+            tally.note(&name, self.client(&rig, &folder, revision, "task-killed"));
+            rig.restart_ended()?;
+        }
         Ok(tally)
     }
 
-    /// Runs scenarios at the same time, while replicas are disturbed.
+    /// Runs scenarios at the same time, while replicas are disturbed. No session is lost, and each can be deleted in the end.
     fn disturbed(
         &self,
         rig: &mut Rig,
@@ -114,18 +126,33 @@ impl Cluster {
     ) -> Result<(), Failure> {
         let mut running = Vec::new();
         for (revision, scenario) in scenarios {
-            running.push((revision, scenario, self.spawn(rig, folder, revision, scenario)?));
+            let relay = Relay::start(rig.balancer.port)?;
+            let client = self.spawn_at(&url(relay.port), rig, folder, revision, scenario)?;
+            running.push((revision, scenario, relay, client));
         }
         let (started, mut turns) = (Instant::now(), disturb::Turns::new(disturbance));
-        while running.iter_mut().any(|(_, _, client)| client.ended().is_none()) && started.elapsed() < DEADLINE {
-            turns.next(&mut rig.replicas)?;
+        let mut losses = 0;
+        while running.iter_mut().any(|(.., client)| client.ended().is_none()) && started.elapsed() < DEADLINE {
+            losses += usize::from(turns.next(&mut rig.replicas)?);
         }
-        for (revision, scenario, client) in running {
-            tally.note(&format!("{revision} {scenario}"), said(client, folder, revision, scenario));
+        for (revision, scenario, relay, client) in running {
+            let outcome = said(client, folder, revision, scenario).and_then(|said| {
+                errors(&said).map_or(Ok(()), |errors| rolling::few(errors, losses))?;
+                let sessions = relay.none_lost()?;
+                relay.delete_rest(revision)?;
+                relay.unknown(revision)?;
+                Ok(format!("{said}; {sessions} sessions, none lost"))
+            });
+            tally.note(&format!("{revision} {scenario}"), outcome);
         }
-        println!("        {} disturbances", turns.taken);
+        println!("        {} disturbances, {losses} replicas killed", turns.taken);
         Ok(())
     }
+}
+
+/// The number of errors of a client that goes on after them.
+fn errors(said: &str) -> Option<usize> {
+    said.split(", ").find_map(|part| part.strip_suffix(" definite errors")?.parse().ok())
 }
 
 /// The replicas have ended a call for each client, because it was cancelled.
@@ -136,5 +163,16 @@ fn cancelled(rig: &Rig, clients: usize) -> Result<String, Failure> {
     match calls >= clients as f64 {
         true => Ok(format!("{calls} calls of {clients} clients")),
         false => Err(format!("{calls} calls of {clients} clients were cancelled")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_counted_where_a_client_says_so() {
+        assert_eq!(errors("3 rounds, 1 client, 12 definite errors"), Some(12));
+        assert_eq!(errors("300 paid, 2 failed with a definite error, none twice"), None);
     }
 }

@@ -87,13 +87,19 @@ impl Process {
     }
 
     pub(super) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/mcp", self.port)
+        url(self.port)
     }
+}
+
+pub(super) fn url(port: u16) -> String {
+    format!("http://127.0.0.1:{port}/mcp")
 }
 
 /// All processes of a cluster.
 pub(super) struct Rig {
     pub(super) redis: Process,
+    /// Where Redis writes its data when it is told to, and from where it loads them when it starts.
+    pub(super) dump: PathBuf,
     pub(super) replicas: Vec<Process>,
     /// The ports at which replicas serve their metrics.
     metrics: Vec<u16>,
@@ -136,7 +142,7 @@ impl Rig {
             haproxy.args(["-db", "-f"]).arg(&config);
             haproxy
         })?;
-        Ok(Self { redis, replicas, metrics, balancer })
+        Ok(Self { redis, dump: folder.join("dump.rdb"), replicas, metrics, balancer })
     }
 
     /// The value of a metric of a replica.

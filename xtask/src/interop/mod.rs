@@ -9,7 +9,7 @@ mod command;
 mod foreign;
 mod gateway;
 pub(crate) mod peer;
-mod relay;
+pub(crate) mod relay;
 pub(crate) mod replicas;
 mod report;
 pub(crate) mod rolling;

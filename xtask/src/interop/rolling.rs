@@ -28,6 +28,10 @@ use crate::{Failure, group::Group};
 /// How long a client may take beyond the time that it was given: it ends with the step that it is in.
 const MORE: Duration = Duration::from_secs(45);
 
+/// How many errors of a client a replica that is killed can cause: of the call under way, of the end of the session, and of
+/// those that reach the replica before the load balancer knows.
+const ERRORS: usize = 4;
+
 /// What happens to the replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disturbance {
@@ -35,7 +39,7 @@ pub(crate) enum Disturbance {
     None,
     /// They are ended with SIGTERM, one after the other. Sessions go on.
     Rolled,
-    /// They are killed, too. Clients begin again.
+    /// They are killed, too. Clients begin again after an error, though their sessions go on.
     Killed,
 }
 
@@ -173,11 +177,24 @@ fn one(place: &Place<'_>, disturbance: Disturbance, row: Row, programs: &Program
         Ok(status) if status.success() && disturbance == Disturbance::None => {
             seen(&relay, &row.plan, row.expected()).map(|()| said)
         }
-        Ok(status) if status.success() => relay.unknown(row.expected()).map(|_| said),
+        Ok(status) if status.success() => sessions(&relay, &row, disturbance, &said).map(|()| said),
         Ok(_) => Err(complaint(&said)),
         Err(why) => Err(why),
     };
     (row, said)
+}
+
+/// Checks what became of the sessions of a client whose server was disturbed. None is lost, each can be deleted in the end, and
+/// a client wants to delete all but those that it has left because of an error.
+fn sessions(relay: &Relay, row: &Row, disturbance: Disturbance, said: &str) -> Result<(), Failure> {
+    relay.none_lost()?;
+    let errors = if disturbance == Disturbance::Killed { End::parse(said)?.failures } else { 0 };
+    let left = relay.left();
+    if row.plan.deletes && left > errors {
+        return Err(format!("{left} sessions were left without a DELETE, after {errors} errors"));
+    }
+    relay.delete_rest(row.expected())?;
+    relay.unknown(row.expected()).map(drop)
 }
 
 /// What a client has seen.
@@ -197,6 +214,14 @@ impl fmt::Display for End {
 }
 
 impl End {
+    /// Reads the last line of a client.
+    fn parse(said: &str) -> Result<Self, Failure> {
+        let last = after(said, "rounds ").next_back().ok_or("it did not say what it did")?;
+        let numbers: Vec<usize> = last.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let [rounds, clients, failures, timeouts] = numbers[..] else { return Err(format!("it said `{last}`")) };
+        Ok(Self { rounds, clients, failures, timeouts })
+    }
+
     /// No step fails unless replicas are killed.
     fn is_strict(&self, disturbance: Disturbance) -> Result<(), Failure> {
         match disturbance {
@@ -206,21 +231,34 @@ impl End {
     }
 }
 
+/// The lines that begin with a word, without it.
+fn after<'a>(said: &'a str, start: &'static str) -> impl DoubleEndedIterator<Item = &'a str> {
+    said.lines().filter_map(move |line| line.trim_end().strip_prefix(start))
+}
+
 /// What a client may have seen. It has one call under way at a time, so each replica that is killed can take one answer with
-/// it. A replica that is rolled takes none.
+/// it. A replica that is rolled takes none. A client begins again only because of an error, and errors have a cause.
 fn judge(said: &str, expected: &str, disturbance: Disturbance, losses: usize) -> Result<End, Failure> {
-    let after = |start: &'static str| said.lines().filter_map(move |line| line.trim_end().strip_prefix(start));
-    if let Some(other) = after("revision ").find(|revision| *revision != expected) {
+    if let Some(other) = after(said, "revision ").find(|revision| *revision != expected) {
         return Err(format!("the revision is {other}, not {expected}"));
     }
-    let last = after("rounds ").next_back().ok_or("it did not say what it did")?;
-    let numbers: Vec<usize> = last.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [rounds, clients, failures, timeouts] = numbers[..] else { return Err(format!("it said `{last}`")) };
+    let end = End::parse(said)?;
+    let &End { rounds, clients, failures, timeouts } = &end;
     match disturbance {
         _ if rounds == 0 => Err("it did not get through all steps once".to_owned()),
         Disturbance::None | Disturbance::Rolled if clients > 1 => Err(format!("{clients} clients: a session was lost")),
         _ if timeouts > losses => Err(format!("{timeouts} answers were lost, and {losses} replicas killed")),
-        _ => Ok(End { rounds, clients, failures, timeouts }),
+        Disturbance::Killed if clients > 1 + failures => Err(format!("{clients} clients after {failures} errors")),
+        Disturbance::Killed => few(failures, losses).map(|()| end),
+        Disturbance::None | Disturbance::Rolled => Ok(end),
+    }
+}
+
+/// Checks that there are no more errors than replicas that were killed can cause.
+pub(crate) fn few(errors: usize, losses: usize) -> Result<(), Failure> {
+    match errors <= ERRORS * losses {
+        true => Ok(()),
+        false => Err(format!("{errors} definite errors, and {losses} replicas killed")),
     }
 }
 
@@ -283,11 +321,15 @@ mod tests {
         let end = judged(all, Disturbance::Rolled).unwrap();
         assert_eq!(end.to_string(), "3 rounds, 1 clients, 2 definite errors, 0 lost answers");
         assert!(end.is_strict(Disturbance::Rolled).is_err() && end.is_strict(Disturbance::Killed).is_ok());
+        let most = all.replace("clients 1 failures 2", "clients 3 failures 8");
+        assert!(judged(&most, Disturbance::Killed).is_ok(), "{most}");
         for (said, how, complaint) in [
             (all.replace("11-25", "06-18"), Disturbance::Rolled, "the revision is 2025-06-18, not 2025-11-25"),
             (all.replace("rounds", "ronds"), Disturbance::Rolled, "it did not say what it did"),
             (all.replace("rounds 3", "rounds 0"), Disturbance::Killed, "it did not get through all steps once"),
             (all.replace("clients 1", "clients 2"), Disturbance::Rolled, "2 clients: a session was lost"),
+            (all.replace("clients 1", "clients 4"), Disturbance::Killed, "4 clients after 2 errors"),
+            (all.replace("failures 2", "failures 9"), Disturbance::Killed, "9 definite errors, and 2 replicas killed"),
             (
                 all.replace("timeouts 0", "timeouts 3"),
                 Disturbance::Killed,

@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Error};
+use couplet_core::{BoxFuture, Error, Outage};
 use couplet_http::client::HyperClientBuilder;
 
 use super::{device::DeviceCode, identity::Credential, store::Store};
@@ -31,6 +31,8 @@ pub(crate) struct Config {
     /// The HTTP settings towards authorization servers, if there is no fetcher.
     pub(crate) settings: HyperClientBuilder,
     pub(crate) store: Arc<dyn Store>,
+    /// The outages of the store, and its failures.
+    pub(crate) outage: Arc<Outage>,
 }
 
 impl Config {

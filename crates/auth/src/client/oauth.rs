@@ -2,7 +2,7 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Error, ErrorKind, Metric};
 use couplet_http::client::{Authorize, HttpClient, HyperClient, HyperClientBuilder};
 
 use super::{
@@ -107,6 +107,7 @@ impl OAuth {
             fetcher: None,
             settings: HyperClient::builder(),
             store: Arc::new(MemoryStore::new()),
+            outage: Arc::default(),
         }))
     }
 
@@ -157,7 +158,26 @@ impl OAuth {
 
     /// Sets the store for tokens and registrations (default: [`MemoryStore`], which is lost with the process).
     pub fn store(self, store: impl Store) -> Self {
-        self.set(|config| config.store = Arc::new(Bounded(store)))
+        self.set(|config| {
+            config.outage = Arc::default();
+            config.store = Arc::new(Bounded { store, outage: config.outage.clone() });
+        })
+    }
+
+    /// Returns the number of operations of the store that failed, as `couplet_store_errors_total` with the label `logins`. A
+    /// server that is a client, too, reports it with [`Extension::metrics`].
+    ///
+    /// ```
+    /// use couplet_auth::client::OAuth;
+    ///
+    /// let oauth = OAuth::new("Notes");
+    /// let [errors] = oauth.metrics();
+    /// assert_eq!((errors.name, errors.label, errors.value), ("couplet_store_errors_total", Some(("store", "logins")), 0));
+    /// ```
+    ///
+    /// [`Extension::metrics`]: https://docs.rs/couplet-server/latest/couplet_server/struct.Extension.html#method.metrics
+    pub fn metrics(&self) -> [Metric; 1] {
+        [self.0.outage.metric("logins")]
     }
 
     /// Opens the login page with this function instead of the local browser. The redirect must reach a loopback port of

@@ -25,6 +25,12 @@ fn has(store: &Arc<CredentialStore>, name: &str) -> bool {
 }
 
 #[tokio::test]
+async fn a_keychain_fulfils_the_contract() {
+    let (_, keychain) = chain();
+    couplet_testing::contract::login_store(&keychain, &keychain.clone()).await;
+}
+
+#[tokio::test]
 async fn line_432_logins_of_any_length_are_kept() {
     let (store, keychain) = chain();
     for length in [0, 1, 1999, 2000, 2001, 9000, 4000, 3] {

@@ -11,6 +11,7 @@ use couplet_auth::{
     client::{FileStore, MemoryStore, Store, StoreLock},
 };
 use couplet_core::{BoxFuture, Error};
+use couplet_testing::contract;
 
 use crate::world::World;
 
@@ -34,6 +35,18 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Two handles of a file are as good as two processes: they have nothing in common but the file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stores_of_logins_fulfil_the_contract() {
+    let (folder, memory) = (Folder::new("contract"), MemoryStore::new());
+    contract::login_store(&memory, &memory).await;
+    contract::login_lock(&memory, &memory).await;
+    let file = || FileStore::open(folder.file()).unwrap();
+    let (one, two) = (file(), file());
+    contract::login_store(&one, &two).await;
+    contract::login_lock(&one, &two).await;
 }
 
 #[tokio::test]
@@ -185,11 +198,15 @@ async fn a_store_that_does_not_answer_holds_no_request_up() {
     for (operation, expected) in [("load", None), ("save", None), ("lock", Some(200)), ("none", Some(200))] {
         let (world, store) = (World::new(), Stuck::default());
         world.inner().refreshes = true;
-        let client = world.client(&world.person().store(store.clone()));
+        let oauth = world.person().store(store.clone());
+        let client = world.client(&oauth);
         assert_eq!(world.call(&client).await.unwrap(), 200);
         world.revoke();
         *store.operation.lock().unwrap() = operation;
+        let [before] = oauth.metrics();
         let called = tokio::time::timeout(std::time::Duration::from_secs(600), world.call(&client)).await;
+        let [after] = oauth.metrics();
+        assert_eq!(after.value > before.value, operation != "none", "{operation}: a failure is counted");
         match (called.expect("it ends in time"), expected) {
             (Ok(status), Some(expected)) => assert_eq!(status, expected, "{operation}"),
             (Err(error), None) => {

@@ -17,11 +17,11 @@ use crate::{
 
 /// A gateway over HTTP that ends with this.
 pub(crate) struct Gateway {
-    url: String,
+    pub(crate) url: String,
     /// The header with the token.
     pub(crate) token: String,
     child: Child,
-    errors: Arc<Mutex<String>>,
+    pub(crate) errors: Arc<Mutex<String>>,
 }
 
 impl Gateway {
@@ -115,7 +115,7 @@ fn next(lines: &mut BufReader<ChildStderr>, errors: &Mutex<String>) -> String {
 }
 
 /// A configuration with the shop, in a folder of its own.
-fn config(folder: &Folder, more: &str) -> String {
+pub(crate) fn config(folder: &Folder, more: &str) -> String {
     write(folder, "gateway.json", &format!(r#"{{ "mcpServers": {{ "shop": {{ "command": "{}" }} }}{more} }}"#, shop()))
 }
 
@@ -191,14 +191,6 @@ fn a_gateway_over_http_needs_its_token() {
 /// A process that does nothing, to be ended.
 fn idle() -> Child {
     Command::new("sleep").arg("60").spawn().unwrap()
-}
-
-#[test]
-fn other_machines_need_a_reason() {
-    let folder = Folder::new("gateway-open");
-    let path = config(&folder, r#", "listen": { "auth": "none" }"#);
-    let text = run(&["gateway", &path, "--http", "0.0.0.0:0"]);
-    assert!(text.contains("callers are not authenticated") && text.contains("[exit 2]"), "{text}");
 }
 
 #[test]
@@ -295,16 +287,22 @@ fn s04_another_command_is_not_started() {
 }
 
 /// A server behind a wire that records what is sent to it.
-struct Recorded {
-    url: String,
+pub(crate) struct Recorded {
+    pub(crate) url: String,
     sent: Arc<Mutex<Vec<u8>>>,
-    _server: Served,
+    _server: Option<Served>,
 }
 
 impl Recorded {
     fn start() -> Self {
         let server = Served::start(&["run", &shop(), "--http", "127.0.0.1:0"]);
-        let to = server.url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap().to_owned();
+        let recorded = Self::before(&server.url);
+        Self { _server: Some(server), ..recorded }
+    }
+
+    /// Records what is sent to the server at a URL.
+    pub(crate) fn before(server: &str) -> Self {
+        let to = server.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap().to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let sent = Arc::new(Mutex::new(Vec::new()));
@@ -318,10 +316,10 @@ impl Recorded {
                 thread::spawn(move || forward(near, far, &record));
             }
         });
-        Self { url, sent, _server: server }
+        Self { url, sent, _server: None }
     }
 
-    fn sent(&self) -> String {
+    pub(crate) fn sent(&self) -> String {
         String::from_utf8_lossy(&self.sent.lock().unwrap()).into_owned()
     }
 }
@@ -337,9 +335,9 @@ fn forward(mut near: TcpStream, mut far: TcpStream, record: &Mutex<Vec<u8>>) {
     let _ = far.shutdown(std::net::Shutdown::Write);
 }
 
-const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"NAME","arguments":{"a":1,"b":2},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+pub(crate) const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"NAME","arguments":{"a":1,"b":2},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-fn modern(name: &str) -> String {
+pub(crate) fn modern(name: &str) -> String {
     format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n")
 }
 

@@ -251,6 +251,12 @@ impl Hub {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Returns the number of messages that other replicas have not received yet, because the bus is slow or away: none if there
+    /// is no [bridge](Self::bridge).
+    pub fn unpublished(&self) -> usize {
+        lock(&self.0).unpublished.as_ref().map_or(0, Unpublished::len)
+    }
 }
 
 /// The changes that a subscription receives.

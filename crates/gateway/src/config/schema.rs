@@ -155,6 +155,11 @@ fn entry(mut properties: Map<String, Value>) -> Value {
         .insert("tools".to_owned(), json!({ "anyOf": [tools, { "type": "array", "items": { "type": "string" } }] }));
     let trust = properties.remove("trust").unwrap_or_default();
     properties.insert("trust".to_owned(), json!({ "anyOf": [trust, { "type": "boolean" }] }));
+    let auth = properties.remove("auth").unwrap_or_default();
+    let client: Map<_, _> = foreign::client_keys().map(|key| (key.to_owned(), json!({}))).collect();
+    let client = json!({ "type": "object", "properties": client, "additionalProperties": false });
+    let word = json!({ "enum": ["oauth", "bearer", false] });
+    properties.insert("auth".to_owned(), json!({ "anyOf": [auth, client, word] }));
     for name in foreign::keys() {
         properties.entry(name).or_insert_with(|| json!({ "description": "A setting of hosts." }));
     }

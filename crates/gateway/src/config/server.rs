@@ -37,6 +37,8 @@ pub struct Server {
     pub env_file: Option<Text>,
     /// The folder that relative paths start from: that of the file.
     pub folder: PathBuf,
+    /// The project's file that it comes from; `None` for a server of the user's own file.
+    pub project: Option<PathBuf>,
     /// The settings.
     pub settings: Settings,
     /// The launch, as written.
@@ -59,6 +61,10 @@ impl Server {
             match foreign::take(member, layout.owner.as_deref(), &mut mapped) {
                 Foreign::Mapped => {}
                 Foreign::Ignored => ignored.push(member.key.clone()),
+                Foreign::Partly(members) => ignored.extend(members),
+                Foreign::Wrong(problem) => {
+                    return Err(Problem { what: format!("server `{key}`: {}", problem.what), ..problem });
+                }
                 Foreign::Own if member.key == "oauth" => ignored.push(member.key.clone()),
                 Foreign::Own if member.key == "sandbox" && layout.owner.is_some() => ignored.push(member.key.clone()),
                 Foreign::Own if member.key == "sandbox" => return Err(fail(&member.span, NO_SANDBOX.to_owned())),
@@ -92,7 +98,7 @@ impl Server {
         };
         let launch = Launch::new(&entry, &removed, env_file.as_ref(), settings.auth);
         let folder = layout.folder.clone();
-        Ok((Self { key: key.clone(), id, entry, removed, env_file, folder, settings, launch }, ignored))
+        Ok((Self { key: key.clone(), id, entry, removed, env_file, folder, project: None, settings, launch }, ignored))
     }
 
     /// Returns whether its definitions and its launch must match the lock file.
@@ -108,6 +114,7 @@ impl Settings {
         self.disabled |= mapped.disabled;
         self.tools.allow.extend(mapped.tools.allow);
         self.tools.deny.extend(mapped.tools.deny);
+        self.auth = self.auth.or(mapped.auth);
         let (limits, mapped) = (&mut self.limits, mapped.limits);
         limits.connect_timeout = limits.connect_timeout.or(mapped.connect_timeout);
         limits.list_timeout = limits.list_timeout.or(mapped.list_timeout);

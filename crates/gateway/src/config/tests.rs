@@ -261,6 +261,32 @@ fn errors_have_a_place_and_the_nearest_name() {
     assert!(error.starts_with("`gateway.json:2:1`: it is not JSON with comments"), "{error}");
 }
 
+/// A misspelt name has its line and the nearest one in the other formats, too, at each level.
+#[test]
+fn errors_have_a_place_in_toml_and_yaml() {
+    const TOML: &str = "names = \"bare\"\n[mcpServers.a]\ncommand = \"x\"\nidleStop = \"5s\"\n[mcpServers.a.limits]\ncalls = 8\n\
+                        [profiles.p]\nservers = [\"a\"]\n[[policy]]\ndeny = { tool = \"a/*\" }\n";
+    const YAML: &str = "names: bare\nmcpServers:\n  a:\n    command: x\n    idleStop: 5s\n    limits:\n      calls: 8\n\
+                        profiles:\n  p:\n    servers: [a]\npolicy:\n- deny:\n    tool: a/*\n";
+    for (path, text, cases) in [("g.toml", TOML, [1, 3, 4, 6, 8, 10, 4]), ("g.yaml", YAML, [1, 4, 5, 7, 10, 12, 5])] {
+        Config::parse(path.as_ref(), text, &env()).expect(path);
+        let words = ["names", "command", "idleStop", "calls", "servers", "deny"];
+        let wrong = ["naems", "comand", "idlestop", "cals", "serverz", "dny"];
+        for (at, (right, wrong)) in words.into_iter().zip(wrong).enumerate() {
+            let error =
+                Config::parse(path.as_ref(), &text.replacen(right, wrong, 1), &env()).expect_err(wrong).to_string();
+            assert!(error.starts_with(&format!("`{path}:{}:", cases[at])), "{wrong}: {error}");
+            assert!(error.ends_with(&format!("did you mean `{right}`?")), "{error}");
+        }
+        let error = Config::parse(path.as_ref(), &text.replace("5s", "5 soon"), &env()).expect_err(path).to_string();
+        let line = cases[6];
+        assert!(
+            error.starts_with(&format!("`{path}:{line}:")) && error.contains("`5 soon` is not a duration"),
+            "{error}"
+        );
+    }
+}
+
 /// The launch is compared as it is written: a secret that changes is not a change, a reference that changes is one.
 #[test]
 fn s04_each_part_of_a_launch_counts() {
@@ -297,7 +323,9 @@ fn the_schema_accepts_what_is_read() {
     let schema = couplet_schema::Schema::new(&schema).expect("it is a schema");
     let strict: serde_json::Value = serde_json::from_str(ALL).expect("it is JSON");
     assert!(schema.check(&strict.to_string()).is_ok());
-    for name in ["claude_desktop_config.json", "cursor/mcp.json", "cline/cline_mcp_settings.json"] {
+    for name in
+        ["claude_desktop_config.json", "cursor/mcp.json", "cursor-oauth/mcp.json", "cline/cline_mcp_settings.json"]
+    {
         let text = std::fs::read_to_string(data(name)).expect("it is there");
         assert!(schema.check(&text).is_ok(), "{name}");
     }

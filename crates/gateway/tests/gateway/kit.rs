@@ -89,3 +89,8 @@ pub(crate) async fn names(client: &Client) -> Vec<String> {
     names.sort();
     names
 }
+
+/// The size of a test: that of the variable, which `cargo xtask full gateway` sets, or one that takes seconds.
+pub(crate) fn size(variable: &str, usual: usize) -> usize {
+    std::env::var(variable).map_or(usual, |size| size.parse().unwrap())
+}

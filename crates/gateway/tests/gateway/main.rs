@@ -7,11 +7,16 @@ mod audit;
 #[cfg(unix)]
 mod consent;
 mod discovery;
+mod exhaustion;
+mod foreign;
 mod hygiene;
+mod idle;
 mod kit;
 mod large;
 mod logs;
+mod profiles;
 #[cfg(unix)]
 mod projects;
 mod reload;
 mod rules;
+mod wire;

@@ -8,10 +8,13 @@ use std::{
     time::Duration,
 };
 
+use couplet_client::Client;
 use couplet_core::{Change, Filter};
+use couplet_gateway::Gateway;
+use couplet_types::ProtocolVersion;
 use serde_json::{Value, json};
 
-use crate::kit::{File, SHORT, Upstream, client, names};
+use crate::kit::{File, SHORT, Upstream, client, names, size};
 
 #[tokio::test]
 async fn servers_and_profiles_come_and_go() {
@@ -47,12 +50,51 @@ async fn servers_and_profiles_come_and_go() {
     gateway.close().await;
 }
 
-/// Acceptance 13: 200 reloads under load, half of them invalid.
+/// The variable with the number of reloads.
+const RELOADS: &str = "COUPLET_RELOADS";
+
+/// Clients of both eras that listen to changes of tools, and the number of notifications that each one received.
+async fn listeners(gateway: &Gateway, profile: Option<&str>) -> Vec<Arc<AtomicUsize>> {
+    let mut all = Vec::new();
+    for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28].repeat(4) {
+        let client = Client::new("listener", "1.0.0").versions([version]);
+        let client = client.connect(gateway.service(profile).unwrap()).await.unwrap();
+        let mut changes = client.listen(couplet_client::Filter::new().tools()).await.unwrap();
+        let received = Arc::new(AtomicUsize::new(0));
+        let count = received.clone();
+        tokio::spawn(async move {
+            let _client = client;
+            while let Some(change) = changes.next().await {
+                assert_eq!(change, Change::Tools);
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        all.push(received);
+    }
+    all
+}
+
+/// Waits until each listener has received so many notifications.
+async fn received(listeners: &[Arc<AtomicUsize>], number: usize) {
+    let counts = || listeners.iter().map(|count| count.load(Ordering::SeqCst)).collect::<Vec<_>>();
+    let all = async {
+        while counts().into_iter().any(|count| count < number) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(60), all).await;
+    assert!(in_time.is_ok() && counts().into_iter().all(|count| count == number), "{:?} of {number}", counts());
+}
+
+/// Reloads under load, half of them invalid, with clients whose list changes and clients whose list does not.
 #[tokio::test]
-async fn calls_do_not_fail_while_the_file_changes() {
-    const RELOADS: usize = 200;
+async fn acceptance_13_calls_do_not_fail_while_the_file_changes() {
+    let reloads = size(RELOADS, 200);
     let (one, two) = (Upstream::start(&["a"]).await, Upstream::start(&["b"]).await);
-    let with = |servers: &str| format!(r#"{{ "mcpServers": {{ "one": {}{servers} }} }}"#, one.entry(""));
+    let with = |servers: &str| {
+        let profile = r#""profiles": { "same": { "servers": ["one"] } }"#;
+        format!(r#"{{ "mcpServers": {{ "one": {}{servers} }}, {profile} }}"#, one.entry(""))
+    };
     let file = File::new(&with(""));
     let gateway = file.start().await.unwrap();
     gateway.ready(SHORT).await;
@@ -75,7 +117,8 @@ async fn calls_do_not_fail_while_the_file_changes() {
     let (approved, service) = (approvals(), gateway.service(None).unwrap());
     assert!(approved.is_object(), "{approved}");
     let changes = service.hub().subscribe(Filter::new().tools());
-    for at in 0..RELOADS {
+    let (affected, others) = (listeners(&gateway, None).await, listeners(&gateway, Some("same")).await);
+    for at in 0..reloads {
         let before = done.load(Ordering::Relaxed);
         match at % 4 {
             0 => file.write(&with(&format!(r#", "two": {}"#, two.entry("")))),
@@ -85,6 +128,7 @@ async fn calls_do_not_fail_while_the_file_changes() {
         assert_eq!(gateway.reload().await.is_ok(), at % 2 == 0);
         let notified: Vec<_> = std::iter::from_fn(|| changes.take()).collect();
         assert_eq!(notified, vec![Change::Tools; usize::from(at % 2 == 0)], "once if the list has changed: {at}");
+        received(&affected, at / 2 + 1).await;
         while done.load(Ordering::Relaxed) == before {
             tokio::task::yield_now().await;
         }
@@ -93,10 +137,21 @@ async fn calls_do_not_fail_while_the_file_changes() {
     while let Some(caller) = callers.join_next().await {
         caller.expect("no call failed");
     }
+    // Nothing was on its way to those that have their notifications, and nothing to the others.
+    received(&affected, reloads / 2).await;
+    received(&others, 0).await;
     let status = gateway.status();
     assert_eq!((&status["servers"][0]["restarts"], &status["servers"][0]["state"]), (&json!(0), &json!("ready")));
-    assert_eq!(status["reload"]["count"], RELOADS / 2);
+    assert_eq!(status["reload"]["count"], reloads / 2);
     assert_eq!(approvals(), approved, "approvals stay");
+    println!(
+        "acceptance 13: {reloads} reloads, half of them invalid; {} calls, none failed; {} clients with {} notifications \
+         each, {} with none",
+        done.load(Ordering::Relaxed),
+        affected.len(),
+        reloads / 2,
+        others.len()
+    );
     gateway.close().await;
 }
 

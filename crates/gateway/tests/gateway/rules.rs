@@ -5,7 +5,7 @@ use std::fs;
 use couplet_gateway::{PinFile, Unapproved, inspect};
 use couplet_host::{
     names::ServerId,
-    pins::{Launch, Select},
+    pins::{Approval, Launch, Select},
 };
 use serde_json::json;
 
@@ -63,7 +63,7 @@ async fn s04_a_server_that_is_swapped_is_not_used() {
 
     let found = inspect(&config, &file.env(), &lock, |_| Some(Unapproved::Start)).await;
     let mut lock = pins.read().unwrap();
-    assert_eq!(found[0].approve(&mut lock, Select::Server), Ok(2));
+    assert_eq!(found[0].approve(&mut lock, Select::Server, &Approval::default()), Ok(2));
     pins.write(&lock).unwrap();
     gateway.reload().await.unwrap();
     gateway.ready(SHORT).await;

@@ -91,6 +91,11 @@ impl AdmittedCall {
         written.is_ok()
     }
 
+    /// Leaves no record, because nothing is sent.
+    pub(crate) fn leave_unrecorded(mut self) {
+        self.audited = None;
+    }
+
     /// Notes the answer of a person.
     fn consented(mut self, answer: Answer) -> Self {
         if let Some(audited) = &mut self.audited {
@@ -262,10 +267,10 @@ impl Flight<'_> {
         subject.effects = goal.effects;
         subject.trust = rules.trust(server);
         subject.flow = flow;
-        let verdict = match self.goal.door {
+        let verdict = rules.verdict_of_template(goal, subject).unwrap_or_else(|| match self.goal.door {
             Door::Link => self.verdict_of_link(call, &rules.policy, subject),
             _ => rules.policy.decide(&subject),
-        };
+        });
         (verdict, flow, is_noted)
     }
 

@@ -2,14 +2,23 @@
 
 use std::sync::{Arc, Weak};
 
-use couplet_core::{BoxFuture, Call, Change, ExtensionEvent, JsonText, Relay, TaskIds, Topic, message::Params};
+use couplet_client::Elicitation;
+use couplet_core::{
+    BoxFuture, Call, Change, ExtensionEvent, JsonText, Relay, TaskIds, Topic, message::Params, visible,
+};
 use couplet_proxy::Hooks;
 use couplet_types::{
-    CreateMessage, Elicit, InputRequest, ListRoots, Notification, PromptListChanged, RawJson, Request,
-    ResourceListChanged, ResourceUpdated, RpcError, ToolListChanged,
+    Elicit, InputRequest, Notification, PromptListChanged, RawJson, Request, ResourceListChanged, ResourceUpdated,
+    RpcError, ToolListChanged,
 };
 
-use crate::{names::ServerId, policy::Door, service::ViewInner};
+use crate::{
+    names::ServerId,
+    service::{
+        ViewInner,
+        requested::{Requested, can_ask, refused},
+    },
+};
 
 /// The member of `_meta` that names the server which sends a request.
 pub(crate) const SERVER: &str = "dev.couplet/server";
@@ -21,6 +30,8 @@ const TASKS: &str = "taskIds";
 pub(crate) struct ServerHooks {
     pub(crate) view: Weak<ViewInner>,
     pub(crate) server: ServerId,
+    /// Whether the view decides about requests when the server has ended its round.
+    pub(crate) defers: bool,
 }
 
 impl Hooks for ServerHooks {
@@ -31,14 +42,9 @@ impl Hooks for ServerHooks {
     ) -> BoxFuture<'a, Result<InputRequest, RpcError>> {
         Box::pin(async move {
             let view = self.view.upgrade().ok_or_else(refused)?;
-            let door = match &*request.method {
-                Elicit::METHOD => Door::Elicitation,
-                CreateMessage::METHOD => Door::Sampling,
-                ListRoots::METHOD => Door::Roots,
-                method => return Err(RpcError::method_not_found(method)),
-            };
-            if !view.permits_request(&self.server, call, door) {
-                return Err(refused());
+            if !(self.defers && can_ask(call)) {
+                let snapshot = view.snapshot();
+                Requested { snapshot: &snapshot, server: &self.server, call, request: &request }.permit().await?;
             }
             self.decorated(&view, call, request)
         })
@@ -72,16 +78,16 @@ impl ServerHooks {
         params = params.with("_meta", meta.text()).map_err(unreadable)?;
         if request.method == Elicit::METHOD && view.shows_ids() {
             let message = params.read_str("message")?.unwrap_or_default();
-            let message = JsonText::string(&format!("{}: {message}", self.server));
+            // Not every client shows the page that opens, and the server writes the text.
+            let host = request.parse::<Elicit>().ok().map(Elicitation::new);
+            let host = host.as_ref().and_then(Elicitation::url_host).map(|host| format!(" ({})", visible(host)));
+            let message = format!("{}{}: {message}", self.server, host.unwrap_or_default());
+            let message = JsonText::string(&message);
             params = params.with("message", &message).map_err(unreadable)?;
         }
         let params: RawJson = params.text().to_raw();
         Ok(InputRequest::raw(request.method, params))
     }
-}
-
-fn refused() -> RpcError {
-    RpcError::new(couplet_types::code::METHOD_NOT_FOUND, "the client does not accept this request")
 }
 
 /// Changes of a server, of which only those of resources that it owns reach clients of the view.

@@ -9,22 +9,22 @@ use couplet_types::UriTemplate;
 
 use crate::service::item::ViewItem;
 
-/// The templates with their servers, the most specific first.
+/// The templates with their positions among those of the view, the most specific first.
 pub(crate) struct Matchers(Vec<(UriTemplate, usize)>);
 
 impl Matchers {
     pub(crate) fn new(templates: &[ViewItem]) -> Self {
-        let parsed = |item: &ViewItem| Some((UriTemplate::parse_for_matching(&item.raw).ok()?, item.member));
-        let mut all: Vec<_> = templates.iter().filter_map(parsed).collect();
+        let parsed = |(at, item): (usize, &ViewItem)| Some((UriTemplate::parse_for_matching(&item.raw).ok()?, at));
+        let mut all: Vec<_> = templates.iter().enumerate().filter_map(parsed).collect();
         // The sort is stable: among equals the order of the configuration counts.
         all.sort_by_cached_key(|(template, _)| Specificity::of(template));
         Self(all)
     }
 
-    /// The server of the most specific template for a URI.
+    /// The position of the most specific template for a URI.
     pub(crate) fn find(&self, uri: &str) -> Option<usize> {
-        let (_, member) = self.0.iter().find(|(template, _)| template.matches(uri).is_some())?;
-        Some(*member)
+        let (_, at) = self.0.iter().find(|(template, _)| template.matches(uri).is_some())?;
+        Some(*at)
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Member {
     pub(crate) rounds: Sealer,
     /// The hooks for its messages to callers of the view.
     pub(crate) link: Arc<dyn Hooks>,
+    /// Those for calls whose rounds are the server's: the view decides about its requests at the end of a round.
+    pub(crate) link_of_rounds: Arc<dyn Hooks>,
 }
 
 impl Member {

@@ -10,6 +10,7 @@
 //! | `hidden` | definitions that the view does not show |
 //! | `hold` | servers with subscribers are not stopped |
 //! | `link` | messages of a server to its caller, changes of resources |
+//! | `requested` | decisions about requests of a server to its caller, and the consent to them |
 //! | `linked` | links to resources of other servers |
 //! | `subscribe` | subscriptions to resources, confirmed by their servers |
 //! | `watch` | changes of catalogs |
@@ -27,6 +28,7 @@ mod list;
 mod matchers;
 mod member;
 mod reports;
+mod requested;
 mod route;
 pub(crate) mod rules;
 mod run;
@@ -52,7 +54,6 @@ use tokio::task::AbortHandle;
 use crate::{
     host::Inner,
     names::{Collision, Duplicate, Kind, ServerId},
-    policy::Door,
     profile::Profile,
     service::{linked::Links, seals::Seals, snapshot::Snapshot, tasks::Tasks},
 };
@@ -147,12 +148,6 @@ impl ViewInner {
     pub(crate) fn shows_ids(&self) -> bool {
         let snapshot = self.snapshot();
         !snapshot.profile.is_bare() || snapshot.members.len() > 1
-    }
-
-    /// Whether a server may send its caller a request.
-    pub(crate) fn permits_request(&self, server: &ServerId, call: &Call, door: Door) -> bool {
-        let snapshot = self.snapshot();
-        snapshot.rules.permits_request(&snapshot.profile, server, call, door)
     }
 }
 

@@ -83,28 +83,29 @@ impl View {
 
     /// A completion, which goes to the server of the prompt or template.
     pub(crate) async fn complete(self, mut call: Call) -> Reply {
-        let snapshot = self.snapshot();
         let target = match call.params.read_opt::<Reference>("ref") {
             Ok(Some(target)) => target,
             Ok(None) => return RpcError::invalid_params("`ref` is missing").into(),
             Err(error) => return error.into(),
         };
-        let goal = match target {
-            Reference { name: Some(name), .. } => {
-                let Some(entry) = snapshot.prompts.get(&name) else {
-                    return self.unknown(&snapshot, &call, Door::Complete, (Kind::Prompt, &name)).await;
-                };
-                if let Some(params) = renamed(&call.params, &entry.raw) {
-                    call.params = params;
+        let mut snapshot = self.snapshot();
+        if target.goal(&snapshot).is_none() {
+            snapshot = Box::pin(self.settled()).await;
+        }
+        let Some(goal) = target.goal(&snapshot) else {
+            return match target {
+                Reference { name: Some(name), .. } => {
+                    self.unknown(&snapshot, &call, Door::Complete, (Kind::Prompt, &name)).await
                 }
-                Goal { exposed: entry.name.clone(), item: (&entry.value).into(), door: Door::Complete, splice: false }
-            }
-            Reference { uri: Some(uri), .. } => match Goal::resource(&snapshot, &uri, Door::Complete) {
-                Some(goal) => goal,
-                None => return self.not_found(&snapshot, &call, Door::Complete, &uri).await,
-            },
-            Reference { .. } => return RpcError::invalid_params("`ref` needs a `name` or a `uri`").into(),
+                Reference { uri: Some(uri), .. } => self.not_found(&snapshot, &call, Door::Complete, &uri).await,
+                Reference { .. } => RpcError::invalid_params("`ref` needs a `name` or a `uri`").into(),
+            };
         };
+        if goal.item.kind == Kind::Prompt
+            && let Some(params) = renamed(&call.params, &goal.item.raw)
+        {
+            call.params = params;
+        }
         Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
     }
 
@@ -120,7 +121,7 @@ impl View {
         let raw: Arc<str> = (&*call.method).into();
         let exposed = raw.clone();
         let (effects, labels) = (Effects::STRICTEST, Labels::NONE);
-        let item = Aim { member: 0, kind: Kind::Tool, raw, effects, labels, definition: None };
+        let item = Aim { member: 0, kind: Kind::Tool, raw, effects, labels, definition: None, template: None };
         let goal = Goal { exposed, item, door: Door::Call, splice: false };
         Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
     }
@@ -155,6 +156,25 @@ pub(crate) fn absent(kind: Kind, name: &str) -> Reply {
 struct Reference {
     name: Option<String>,
     uri: Option<String>,
+}
+
+impl Reference {
+    /// The prompt, the template, or else the resource.
+    fn goal(&self, snapshot: &Snapshot) -> Option<Goal> {
+        if let Some(name) = &self.name {
+            let entry = snapshot.prompts.get(name)?;
+            let (exposed, item) = (entry.name.clone(), (&entry.value).into());
+            return Some(Goal { exposed, item, door: Door::Complete, splice: false });
+        }
+        let uri = self.uri.as_deref()?;
+        match snapshot.templates.iter().find(|template| &*template.raw == uri) {
+            Some(template) => {
+                let (exposed, item) = (template.raw.clone(), template.into());
+                Some(Goal { exposed, item, door: Door::Complete, splice: false })
+            }
+            None => Goal::resource(snapshot, uri, Door::Complete),
+        }
+    }
 }
 
 /// The parameters of a completion with the server's own name of the prompt.

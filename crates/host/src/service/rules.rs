@@ -12,13 +12,13 @@ use couplet_types::ToolAnnotations;
 use crate::{
     HostBuilder,
     audit::{AuditSink, Record},
-    catalog::Definition,
+    catalog::{Catalog, Definition},
     consent::{Consent, Grants},
     names::{Kind, ServerId},
     pins::{Lock, Pin, Pins, fingerprint},
     policy::{Decision, Door, Effects, Flow, FlowKey, FlowTracker, Glob, Labels, Policy, Subject, Trust, Verdict},
     profile::Profile,
-    service::{gate::request_id, item::ViewItem, snapshot::Snapshot},
+    service::{item::ViewItem, run::Aim, snapshot::Snapshot},
 };
 
 /// What a configuration says about one server beside how to reach it.
@@ -86,17 +86,14 @@ impl Rules {
         item.fingerprint().is_some_and(is_approved)
     }
 
-    /// The same for a text that is no definition.
-    pub(crate) fn approves_text(
-        &self,
-        pinned: Option<&Lock>,
-        server: &ServerId,
-        kind: Kind,
-        raw: &str,
-        text: &JsonText,
-    ) -> bool {
-        let Some(pinned) = self.pinned(pinned, server, kind) else { return true };
-        fingerprint(text).is_ok_and(|print| pinned.state(server, kind, raw, &print, unix_seconds()) == Pin::Approved)
+    /// The same for the instructions of a server, if it has any.
+    pub(crate) fn approves_instructions(&self, pinned: Option<&Lock>, server: &ServerId, catalog: &Catalog) -> bool {
+        let (Some(text), Some(pinned)) = (catalog.instructions(), self.pinned(pinned, server, Kind::Instructions))
+        else {
+            return true;
+        };
+        let is_approved = |print| pinned.state(server, Kind::Instructions, "", &print, unix_seconds()) == Pin::Approved;
+        fingerprint(&JsonText::string(text)).is_ok_and(is_approved)
     }
 
     /// The lock, if it is about this server and kind.
@@ -143,6 +140,13 @@ impl Rules {
         self.is_open(self.policy.decide(&subject).decision)
     }
 
+    /// The denial of the template that serves a resource: a template that is denied serves nothing.
+    pub(crate) fn verdict_of_template<'a>(&self, aim: &'a Aim, mut subject: Subject<'a>) -> Option<Verdict> {
+        let raw = aim.template.as_deref()?;
+        (subject.kind, subject.raw) = (Kind::Template, raw);
+        Some(self.policy.decide(&subject)).filter(|verdict| verdict.decision == Decision::Deny)
+    }
+
     /// Whether a decision lets anything pass.
     pub(crate) fn is_open(&self, decision: Decision) -> bool {
         match decision {
@@ -150,34 +154,6 @@ impl Rules {
             Decision::Ask => self.consent.is_some(),
             Decision::Deny => false,
         }
-    }
-
-    /// Decides about a request of a server to its caller. The caller's user sees and answers an elicitation, so a policy
-    /// that asks for consent lets it pass; a sampling request passes then if there is a person to ask at all.
-    pub(crate) fn permits_request(&self, profile: &Profile, server: &ServerId, call: &Call, door: Door) -> bool {
-        if self.policy.is_open() && self.audit.is_none() {
-            return true;
-        }
-        let raw = call.tool_name().unwrap_or_default();
-        let mut subject = Subject::new(profile.name(), server, Kind::Tool, &raw, door);
-        subject.principal = call.principal();
-        subject.trust = self.server(server).trust;
-        let verdict = self.policy.decide(&subject);
-        self.note_request(profile, server, call, door, &verdict);
-        if door.asks() { self.is_open(verdict.decision) } else { verdict.decision != Decision::Deny }
-    }
-
-    fn note_request(&self, profile: &Profile, server: &ServerId, call: &Call, door: Door, verdict: &Verdict) {
-        if self.audit.is_none() {
-            return;
-        }
-        let raw: Arc<str> = call.tool_name().unwrap_or_default().into();
-        let mut record = Record::new(server.clone(), Kind::Tool, raw, door, verdict.decision);
-        record.parent = request_id(call);
-        record.principal = call.caller.as_ref().map(|caller| caller.principal().clone());
-        record.profile = Some(profile.name().clone());
-        record.rule.clone_from(&verdict.rule);
-        self.note(record);
     }
 
     /// Writes the record of a decision where nothing can wait for the log.

@@ -16,6 +16,7 @@ use crate::{
         hidden::RefusalReason,
         item::ViewItem,
         member::Member,
+        requested::Round,
         route::absent,
         seals::{RoundTarget, Seals},
         snapshot::Snapshot,
@@ -41,13 +42,16 @@ pub(crate) struct Aim {
     pub(crate) effects: Effects,
     pub(crate) labels: Labels,
     pub(crate) definition: Option<Definition>,
+    /// The template that serves a resource which no server lists.
+    pub(crate) template: Option<Arc<str>>,
 }
 
 impl From<&ViewItem> for Aim {
     fn from(item: &ViewItem) -> Self {
         let ViewItem { member, kind, raw, effects, labels, definition, .. } = item;
         let definition = Some(definition.clone());
-        Self { member: *member, kind: *kind, raw: raw.clone(), effects: *effects, labels: *labels, definition }
+        let (raw, template) = (raw.clone(), None);
+        Self { member: *member, kind: *kind, raw, effects: *effects, labels: *labels, definition, template }
     }
 }
 
@@ -107,7 +111,10 @@ impl Flight<'_> {
         }
         // The state was sealed after the call had been admitted, so a person is not asked again.
         match Box::pin(self.check(&call, opened.is_same)).await {
-            Ok(admitted) => Box::pin(self.send(&call, admitted, true)).await,
+            Ok(admitted) => {
+                let reply = Box::pin(self.send(&call, admitted, true)).await;
+                Box::pin(self.put_in_round(call, reply)).await
+            }
             Err(reply) => reply,
         }
     }
@@ -116,14 +123,22 @@ impl Flight<'_> {
     #[expect(clippy::manual_async_fn, reason = "the future of a call is moved, so its size counts")]
     fn decided(&self, call: Call) -> impl Future<Output = Reply> {
         async move {
-            match self.admit(&call).await {
+            if self.may_resume(&call) {
+                return Box::pin(self.resumed(&call)).await;
+            }
+            let reply = match self.admit(&call).await {
                 Ok(admitted) => self.send(&call, admitted, false).await,
                 Err(reply) => reply,
+            };
+            match reply {
+                Reply::InputRequired { asks, state } => Box::pin(self.put(&call, Round { asks, state })).await,
+                reply => reply,
             }
         }
     }
 
-    async fn send(&self, client: &Call, mut admitted: AdmittedCall, in_round: bool) -> Reply {
+    /// Sends the call. The requests of a stateless server are as they are: they still have to be decided about.
+    pub(crate) async fn send(&self, client: &Call, mut admitted: AdmittedCall, in_round: bool) -> Reply {
         if !admitted.is_recorded().await {
             let error = RpcError::internal("the audit log cannot be written, so no call runs; see the log of the host");
             return Box::pin(admitted.ended(error.into(), End::Refused)).await;
@@ -149,7 +164,11 @@ impl Flight<'_> {
                 return Box::pin(admitted.ended(Call::invalid_state().into(), End::Refused)).await;
             }
             admitted.enter(Stage::Upstream);
-            let done = running.proxy().forward(call, Some(&self.member().link)).await;
+            let link = match running.proxy().passes_rounds_on(call.revision) {
+                true => &self.member().link_of_rounds,
+                false => &self.member().link,
+            };
+            let done = running.proxy().forward(call, Some(link)).await;
             let end = match &done {
                 Err(error) if error.rpc().is_some() => End::Replied,
                 // The connection was lost before the call was sent: its successor can run it.
@@ -162,7 +181,10 @@ impl Flight<'_> {
                 Ok(_) => End::Replied,
             };
             admitted.enter(Stage::Host);
-            let reply = self.sealed(client, running.settle(&client.method, done));
+            let reply = match running.settle(&client.method, done) {
+                reply @ Reply::InputRequired { .. } => reply,
+                reply => self.sealed(client, reply),
+            };
             self.note_links(client, &reply);
             return admitted.ended(reply, end).await;
         }
@@ -175,16 +197,27 @@ impl Flight<'_> {
             // The state and answers of a round that was not the server's. Answers without a state may be the server's.
             prepared.insert(call.clone()).clear_round()?;
         }
-        if self.goal.splice && self.goal.exposed != self.goal.item.raw {
-            let call = prepared.as_ref().unwrap_or(call);
-            let params = call.params.with("name", &JsonText::string(&self.goal.item.raw));
-            prepared = Some(call.with_params(params.map_err(|fault| RpcError::invalid_params(fault.to_string()))?));
+        if self.is_renamed() {
+            prepared = Some(self.named(prepared.as_ref().unwrap_or(call))?);
         }
         Ok(prepared)
     }
 
+    fn is_renamed(&self) -> bool {
+        self.goal.splice && self.goal.exposed != self.goal.item.raw
+    }
+
+    /// The call with the server's own name of the target.
+    pub(crate) fn named(&self, call: &Call) -> Result<Call, RpcError> {
+        if !self.is_renamed() {
+            return Ok(call.clone());
+        }
+        let params = call.params.with("name", &JsonText::string(&self.goal.item.raw));
+        Ok(call.with_params(params.map_err(|fault| RpcError::invalid_params(fault.to_string()))?))
+    }
+
     /// The reply with the ids of the view in place of those of the server.
-    fn sealed(&self, call: &Call, reply: Reply) -> Reply {
+    pub(crate) fn sealed(&self, call: &Call, reply: Reply) -> Reply {
         let id = self.member().id();
         let map = |task: &str| {
             self.view.inner().tasks.note(id, task, &self.goal.item.raw);

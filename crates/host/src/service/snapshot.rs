@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use couplet_core::{Description, JsonText};
+use couplet_core::Description;
 use couplet_types::{Implementation, UriTemplate};
 
 use crate::{
@@ -80,10 +80,8 @@ impl Snapshot {
         for collision in tools.collisions().iter().chain(prompts.collisions()) {
             tracing::warn!(profile = %profile.name(), "{collision}");
         }
-        let instructions = members.iter().map(|member| {
-            let text = member.catalog.instructions().map(|text| JsonText::string(text));
-            text.is_some_and(|text| rules.approves_text(pinned, member.id(), Kind::Instructions, "", &text))
-        });
+        let instructions =
+            members.iter().map(|member| rules.approves_instructions(pinned, member.id(), &member.catalog));
         Self {
             instructions: instructions.collect(),
             members,
@@ -126,7 +124,11 @@ impl Snapshot {
 
     /// The server with a template for a URI.
     pub(crate) fn with_template(&self, uri: &str) -> Option<usize> {
-        self.matchers.find(uri)
+        self.template(uri).map(|template| template.member)
+    }
+
+    fn template(&self, uri: &str) -> Option<&ViewItem> {
+        self.templates.get(self.matchers.find(uri)?)
     }
 
     /// Whether a server has a URI that the view does not show: the profile denies it, or it is listed or has a template
@@ -158,7 +160,11 @@ impl Snapshot {
         let server = self.members[member].id();
         let effects = Effects::of_kind(Kind::Resource, self.rules.trust(server));
         let labels = if self.rules.policy.is_open() { Labels::NONE } else { Labels::guess(effects) };
-        Some(Aim { member, kind: Kind::Resource, raw: uri.into(), effects, labels, definition: None })
+        let template = match self.rules.policy.is_open() {
+            true => None,
+            false => self.template(uri).map(|template| template.raw.clone()),
+        };
+        Some(Aim { member, kind: Kind::Resource, raw: uri.into(), effects, labels, definition: None, template })
     }
 
     /// Decides about a subscription or a list, without arguments and the flow of data.
@@ -168,7 +174,7 @@ impl Snapshot {
         subject.principal = principal;
         subject.effects = aim.effects;
         subject.trust = self.rules.trust(server);
-        self.rules.policy.decide(&subject)
+        self.rules.verdict_of_template(aim, subject).unwrap_or_else(|| self.rules.policy.decide(&subject))
     }
 
     pub(crate) fn approves_instructions(&self, member: usize) -> bool {

@@ -93,6 +93,7 @@ impl View {
                 effects: Effects::STRICTEST,
                 labels: Labels::NONE,
                 definition: None,
+                template: None,
             },
         }
     }

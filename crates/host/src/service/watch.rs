@@ -113,7 +113,10 @@ impl Inner {
         let kinds = [Kind::Tool, Kind::Prompt, Kind::Resource, Kind::Template];
         let all = kinds.into_iter().flat_map(|kind| catalog.list(list_of(kind)).iter().map(move |item| (kind, item)));
         let blocked = all.filter(|(kind, item)| !config.rules.is_approved(lock.as_deref(), id, *kind, item));
-        let blocked = blocked.map(|(kind, item)| (kind, item.raw().clone())).collect();
+        let mut blocked: Vec<_> = blocked.map(|(kind, item)| (kind, item.raw().clone())).collect();
+        if !config.rules.approves_instructions(lock.as_deref(), id, &catalog) {
+            blocked.push((Kind::Instructions, "".into()));
+        }
         ServerStatus { upstream: slot.upstream.status(), blocked }
     }
 }
@@ -212,8 +215,8 @@ impl ViewInner {
     fn member(&self, slot: &Slot) -> Member {
         let (upstream, server) = (slot.upstream.clone(), slot.upstream.id().clone());
         let rounds = self.seals.rounds(&server);
-        let link = Arc::new(ServerHooks { view: self.me.clone(), server });
-        Member { catalog: upstream.catalog(), upstream, link, rounds }
+        let link = |defers| Arc::new(ServerHooks { view: self.me.clone(), server: server.clone(), defers });
+        Member { catalog: upstream.catalog(), upstream, link: link(false), link_of_rounds: link(true), rounds }
     }
 
     /// Receives the changes of servers that are new in the view.

@@ -18,7 +18,7 @@ use couplet_host::{
 use couplet_server::{Server, resource, tool};
 use couplet_types::ProtocolVersion;
 
-use crate::kit::{SESSIONS, STATELESS, able, connect, entry, in_all_pairs, in_time, server};
+use crate::kit::{SESSIONS, STATELESS, able, connect, entry, in_all_pairs, in_time, server, size, within};
 
 /// A new tool of one server is announced once, and is there.
 #[tokio::test]
@@ -97,33 +97,39 @@ async fn updates_reach_their_subscribers_only() {
     }
 }
 
+/// The variable with the number of listeners. There are a tenth as many resources.
+const LISTENERS: &str = "COUPLET_LISTENERS";
+
 /// Exactly the subscribers get an update, once; a restart of the server is not noticed by any of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acceptance_12_many_subscribers_and_a_restart() {
-    const CLIENTS: usize = 100;
-    const URIS: usize = 50;
+    let clients = size(LISTENERS, 200);
+    // Of each server.
+    let count = clients / 20;
     let mut updates = 0;
     for (near, far) in [(SESSIONS, SESSIONS), (SESSIONS, STATELESS), (STATELESS, SESSIONS), (STATELESS, STATELESS)] {
-        in_time(format_args!("{near} to {far}"), async {
+        within(60 + clients as u64 / 10, format_args!("{near} to {far}"), async {
             let server = |name: &'static str| {
                 let add = |server: Server, at| {
                     server.resource(resource(format!("{name}://{at}"), move || format!("{at}")).subscribable())
                 };
-                (0..URIS).fold(Server::new(name, "1").versions([far]), add).build()
+                (0..count).fold(Server::new(name, "1").versions([far]), add).build()
             };
             let (one, two) = (server("one"), server("two"));
             let connected = Arc::new(AtomicUsize::new(0));
             let target = Counted { service: Arc::new(one.clone()), connected: connected.clone() };
             let host = Host::builder().server("one", target).server("two", two.clone()).build();
             let mut subscribers = Vec::new();
-            for at in 0..CLIENTS {
+            for at in 0..clients {
                 let client = connect(able(near).0, host.service()).await;
-                client.resources().await.unwrap();
-                let uris = [format!("one://{}", at % URIS), format!("two://{}", (at + 1) % URIS)];
+                if at == 0 {
+                    assert_eq!(client.resources().await.unwrap().len(), 2 * count);
+                }
+                let uris = [format!("one://{}", at % count), format!("two://{}", (at + 1) % count)];
                 let changes = client.listen(Filter::new().resource(&uris[0]).resource(&uris[1])).await.unwrap();
                 subscribers.push((client, changes, uris));
             }
-            let all = |name: &str| (0..URIS).map(|at| format!("{name}://{at}")).collect::<BTreeSet<_>>();
+            let all = |name: &str| (0..count).map(|at| format!("{name}://{at}")).collect::<BTreeSet<_>>();
             let until_subscribed = async || {
                 while one.hub().interest().uris != all("one") || two.hub().interest().uris != all("two") {
                     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -143,7 +149,7 @@ async fn acceptance_12_many_subscribers_and_a_restart() {
                 for (_, changes, uris) in &mut subscribers {
                     assert_eq!(changes.next().await, Some(Change::Updated(uris[1].clone())), "round {round}");
                 }
-                updates += 2 * CLIENTS;
+                updates += 2 * clients;
                 if round == 0 {
                     let before = connected.load(Ordering::SeqCst);
                     host.upstreams()[0].restart();
@@ -175,8 +181,8 @@ async fn acceptance_12_many_subscribers_and_a_restart() {
         .await;
     }
     println!(
-        "acceptance 12: {CLIENTS} listeners, {} resources, 4 pairs of eras: {updates} updates, each where it belongs",
-        2 * URIS
+        "acceptance 12: {clients} listeners, {} resources, 4 pairs of eras: {updates} updates, each where it belongs",
+        2 * count
     );
 }
 

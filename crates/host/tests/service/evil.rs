@@ -20,6 +20,7 @@ struct Inner {
     resources: Mutex<Value>,
     templates: Mutex<Value>,
     prompts: Mutex<Value>,
+    instructions: Mutex<Option<String>>,
     handler: Handler,
     /// The way to the client of the last call, which outlives it.
     lasting: Mutex<Option<(Inputs, Call)>>,
@@ -39,6 +40,7 @@ impl Evil {
             resources: Mutex::new(resources),
             templates: Mutex::new(json!([])),
             prompts: Mutex::new(json!([])),
+            instructions: Mutex::default(),
             handler: Box::new(handler),
             lasting: Mutex::default(),
         }))
@@ -78,6 +80,11 @@ impl Evil {
         self.0.hub.send(change);
     }
 
+    /// Sets the instructions, which a client receives when it connects.
+    pub(crate) fn set_instructions(&self, text: &str) {
+        *self.0.instructions.lock().unwrap() = Some(text.to_owned());
+    }
+
     /// Sets the resource templates.
     pub(crate) fn templates(self, templates: &[&str]) -> Self {
         let listed = templates.iter().map(|template| json!({ "uriTemplate": template, "name": template }));
@@ -105,6 +112,7 @@ impl Service for Evil {
         .unwrap();
         let mut about = Description::new(Implementation::new("evil", "1"), can);
         about.versions = vec![self.0.version];
+        about.instructions.clone_from(&self.0.instructions.lock().unwrap());
         Arc::new(about)
     }
 

@@ -28,7 +28,17 @@ pub(crate) fn pairs() -> impl Iterator<Item = (ProtocolVersion, ProtocolVersion)
 
 /// Runs a check, and fails when it hangs.
 pub(crate) async fn in_time<T>(what: impl std::fmt::Display, check: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), check).await.unwrap_or_else(|e| panic!("{what}: {e}"))
+    within(60, what, check).await
+}
+
+/// Runs a check that may take so many seconds.
+pub(crate) async fn within<T>(seconds: u64, what: impl std::fmt::Display, check: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(seconds), check).await.unwrap_or_else(|e| panic!("{what}: {e}"))
+}
+
+/// The size of a test: that of the variable, which `cargo xtask full gateway` sets, or one that takes seconds.
+pub(crate) fn size(variable: &str, usual: usize) -> usize {
+    std::env::var(variable).map_or(usual, |size| size.parse().unwrap())
 }
 
 pub(crate) async fn in_all_pairs<F: Future<Output = ()>>(check: impl Fn(ProtocolVersion, ProtocolVersion) -> F) {
@@ -63,7 +73,10 @@ pub(crate) fn server(name: &'static str, version: ProtocolVersion) -> Server {
         .tool(tool("sure", sure))
         .tool(tool("think", think))
         .resource(resource(format!("{name}://one"), move || format!("{name} one")).subscribable())
-        .resource(resource(format!("{name}://{{n}}/page"), move |Path(n): Path<u8>| format!("{name} page {n}")))
+        .resource(
+            resource(format!("{name}://{{n}}/page"), move |Path(n): Path<u8>| format!("{name} page {n}"))
+                .complete_from("n", ["7"]),
+        )
         .prompt(
             prompt("ask", move |Args(Word { word }): Args<Word>| format!("{name}: what is {word}?"))
                 .complete_from("word", [name]),

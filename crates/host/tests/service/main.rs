@@ -6,6 +6,8 @@
 mod attacks;
 mod audited;
 mod changes;
+mod consented;
+mod doors;
 mod evil;
 mod fidelity;
 mod flows;

@@ -1,24 +1,20 @@
 //! One decision for every way to reach something.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use couplet_client::{Client, Filter};
-use couplet_core::{BoxFuture, Service};
+use couplet_core::{BoxFuture, Call, Service};
 use couplet_host::{
     Host,
     audit::{AuditError, AuditSink, MemoryAudit, Outcome, Record},
-    consent::Elicited,
+    consent::{Answer, Consent, Elicited, Question},
     pins::{Approval, MemoryPins, Pins, Select},
     policy::{Decision, Door, Layer, Policy},
 };
 use couplet_server::{Ctx, Server, ToolError, tool};
-use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskTool, Tasks};
 use couplet_types::{
     CompletionReference, CreateMessageParams, CreateMessageResult, ProtocolVersion, Root, SamplingMessage,
 };
@@ -54,51 +50,6 @@ async fn is_absent(client: &Client, kind: &str, name: &str, absent: &str) {
     assert_eq!(denied, (unknown.0, message, data), "{kind} {name}");
 }
 
-/// Each rule at each door: a denied target is absent from lists, and every way to it ends with the error for an unknown
-/// one; an allowed target is listed and works.
-#[tokio::test]
-async fn s16_every_door_has_the_same_decision() {
-    in_all_pairs(|near, far| async move {
-        for (decision, consent, is_open) in
-            [("allow", false, true), ("deny", false, false), ("deny", true, false), ("ask", false, false)]
-        {
-            let rules = format!(
-                r#"[{{"{decision}":{{"tool":"files/echo"}}}},{{"{decision}":{{"prompt":"files/ask"}}}},
-                    {{"{decision}":{{"resource":"files/files://one"}}}},{{"allow":{{}}}}]"#
-            );
-            let builder = Host::builder()
-                .server("files", server("files", far).build())
-                .server("mail", server("mail", far).build())
-                .policy(policy(&rules));
-            let host = if consent { builder.consent(Elicited).build() } else { builder.build() };
-            let client = connect(able(near).0, host.service()).await;
-            let what = format!("{near} to {far}: {decision}");
-            let listed = client.tools().await.unwrap().iter().any(|tool| tool.name == "files__echo");
-            assert_eq!(listed, is_open, "{what}");
-            let prompts = client.prompts().await.unwrap();
-            assert_eq!(prompts.iter().any(|prompt| prompt.name == "files__ask"), is_open, "{what}");
-            assert!(prompts.iter().any(|prompt| prompt.name == "mail__ask"), "{what}");
-            let resources = client.resources().await.unwrap();
-            assert_eq!(resources.iter().any(|resource| resource.uri == "files://one"), is_open, "{what}");
-            if is_open {
-                client.call("files__echo", json!({ "word": "x" })).await.unwrap();
-                client.prompt("files__ask", json!({ "word": "x" })).await.unwrap();
-                client.read("files://one").await.unwrap();
-                continue;
-            }
-            is_absent(&client, "tool", "files__echo", "files__none").await;
-            is_absent(&client, "prompt", "files__ask", "files__none").await;
-            is_absent(&client, "completion", "files__ask", "files__none").await;
-            is_absent(&client, "resource", "files://one", "none://one").await;
-            let subscribed = client.listen(Filter::new().resource("files://one")).await;
-            let honoured = subscribed.is_ok_and(|changes| changes.honoured().uris.contains("files://one"));
-            assert!(!honoured, "{what}: a subscription");
-            assert_eq!(client.call("mail__who", ()).await.unwrap().text(), "mail", "{what}");
-        }
-    })
-    .await;
-}
-
 /// A server with a tool for each kind of request to its caller.
 fn requesting(far: ProtocolVersion) -> Server {
     let elicit = |ctx: Ctx| async move {
@@ -117,8 +68,17 @@ fn requesting(far: ProtocolVersion) -> Server {
         .tool(tool("roots", roots))
 }
 
+/// Says yes to every question.
+struct Yes;
+
+impl Consent for Yes {
+    fn ask<'a>(&'a self, _: &'a Question, _: &'a Call) -> BoxFuture<'a, Answer> {
+        Box::pin(std::future::ready(Answer::Once))
+    }
+}
+
 /// Requests of a server to its caller are decided like calls: one that is denied is an error for the server, and the client
-/// is not asked. Sampling needs a person to be asked where the policy says `ask`.
+/// is not asked. Sampling needs the consent of a person where the policy says `ask`.
 #[tokio::test]
 async fn s16_requests_of_servers_are_decided() {
     let doors = [("elicitation", Door::Elicitation), ("sampling", Door::Sampling), ("roots", Door::Roots)];
@@ -132,7 +92,7 @@ async fn s16_requests_of_servers_are_decided() {
                 let rules = format!(r#"[{{"{decision}":{{"tool":"s/{name}","door":"{name}"}}}},{{"allow":{{}}}}]"#);
                 let builder = Host::builder().server("s", requesting(far).build()).policy(policy(&rules));
                 let builder = builder.audit(audit.clone());
-                let host = if has_consent { builder.consent(Elicited).build() } else { builder.build() };
+                let host = if has_consent { builder.consent(Yes).build() } else { builder.build() };
                 let asked = Arc::new(AtomicUsize::new(0));
                 let (elicited, sampled) = (asked.clone(), asked.clone());
                 let client = Client::new("near", "1")
@@ -165,32 +125,11 @@ async fn s16_requests_of_servers_are_decided() {
                 let noted = noted.unwrap_or_else(|| panic!("{what}: {records:?}"));
                 assert_eq!(noted.decision.as_str(), decision, "{what}");
                 assert_eq!(noted.rule.as_deref(), Some("policy[0]"), "{what}");
+                let consent = (decision == "ask" && has_consent && door == Door::Sampling).then_some("once");
+                assert_eq!(noted.consent.as_deref(), consent, "{what}");
             })
             .await;
         }
-    }
-}
-
-/// A task of a tool that may not be used any more does not exist.
-#[tokio::test]
-async fn s16_a_task_is_decided_like_its_tool() {
-    for version in [SESSIONS, STATELESS] {
-        in_time(version, async {
-            let server = Server::new("s", "1")
-                .versions([version])
-                .extension(Tasks::in_memory())
-                .tool(tool("job", || async { "done" }).task(Task::optional()));
-            let rules = r#"[{"deny":{"tool":"s/job","door":"task"}},{"allow":{}}]"#;
-            let host = Host::builder().server("s", server.build()).policy(policy(rules)).build();
-            host.ready(Duration::from_secs(10)).await;
-            let client = Client::new("near", "1").versions([version]).extension(ClientTasks::new());
-            let client = connect(client, host.service()).await;
-            let Called::Task(task) = client.call_task("s__job", ()).await.unwrap() else { panic!("{version}") };
-            let denied = client.task(task.id()).state().await.unwrap_err();
-            let unknown = client.task("nothing").state().await.unwrap_err();
-            assert_eq!(denied.rpc().unwrap(), unknown.rpc().unwrap(), "{version}");
-        })
-        .await;
     }
 }
 

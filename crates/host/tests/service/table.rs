@@ -57,6 +57,34 @@ async fn calls_reach_the_owner() {
     .await;
 }
 
+/// The first request of a client needs no list: a server that was never listed is waited for.
+#[tokio::test]
+async fn the_first_request_of_a_host_is_answered() {
+    in_all_pairs(|near, far| async move {
+        for first in ["call", "prompt", "resource", "template", "completion", "completion of a template"] {
+            let client = connect(able(near).0, host(far).service()).await;
+            let what = format!("{near} to {far}: {first}");
+            match first {
+                "call" => assert_eq!(client.call("mail__who", ()).await.unwrap().text(), "mail", "{what}"),
+                "prompt" => assert!(client.prompt("mail__ask", json!({ "word": "x" })).await.is_ok(), "{what}"),
+                "resource" => assert!(client.read("mail://one").await.is_ok(), "{what}"),
+                "template" => assert!(client.read("mail://7/page").await.is_ok(), "{what}"),
+                "completion" => {
+                    let prompt = CompletionReference::prompt("mail__ask");
+                    let done = client.complete(prompt, "word", "").await.unwrap_or_else(|e| panic!("{what}: {e}"));
+                    assert_eq!(done.values, ["mail"], "{what}");
+                }
+                _ => {
+                    let template = CompletionReference::resource("mail://{n}/page");
+                    let done = client.complete(template, "n", "").await;
+                    assert!(done.is_ok_and(|done| done.values == ["7"]), "{what}");
+                }
+            }
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_does_not_exist() {
     in_all_pairs(|near, far| async move {

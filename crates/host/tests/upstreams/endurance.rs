@@ -1,7 +1,6 @@
 //! Sessions and calls in large numbers leave nothing behind.
 
 use std::{
-    fs,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -24,7 +23,7 @@ use tokio::{
 
 use crate::{
     child::{Folder, open_files, state},
-    kit::{SESSIONS, STATELESS},
+    kit::{SESSIONS, STATELESS, memory},
 };
 
 /// The variable with the number of sessions at full size: `cargo xtask full gateway` sets it.
@@ -39,7 +38,7 @@ const CALLS: usize = 10;
 const AT_ONCE: usize = 8;
 /// Of so many sessions, one uses the child process, which is started for it.
 const WITH_CHILD: usize = 100;
-/// The growth of memory that counts as none: less than 1 KiB for each of 20,000 sessions.
+/// The growth of memory that counts as none: less than 200 bytes for each of 100,000 sessions.
 const GROWTH: usize = 16 << 20;
 /// The time in which unused connections are closed: five minutes, with room for a slow machine.
 const SETTLE: Duration = Duration::from_secs(400);
@@ -177,12 +176,6 @@ impl Level {
             }
         }
     }
-}
-
-/// The resident memory of this process in bytes, where it can be measured.
-fn memory() -> Option<usize> {
-    let pages: usize = fs::read_to_string("/proc/self/statm").ok()?.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * 4096)
 }
 
 /// Memory, open files, processes and tasks return to where they were.

@@ -371,3 +371,19 @@ pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
 pub(crate) async fn is(upstream: &Upstream, state: State) {
     until(&format!("{state}: {:?}", upstream.status()), || upstream.status().state == state).await;
 }
+
+/// The size of a test: that of the variable, which `cargo xtask full gateway` sets, or one that takes seconds.
+pub(crate) fn size(variable: &str, usual: usize) -> usize {
+    std::env::var(variable).map_or(usual, |size| size.parse().unwrap())
+}
+
+/// Whether the resources of this process are those of one test: `cargo test` runs many in one process.
+pub(crate) fn is_alone(variable: &str) -> bool {
+    std::env::var_os(variable).is_some() || std::env::var_os("NEXTEST").is_some()
+}
+
+/// The resident memory of this process in bytes, where it can be measured.
+pub(crate) fn memory() -> Option<usize> {
+    let pages: usize = std::fs::read_to_string("/proc/self/statm").ok()?.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * 4096)
+}

@@ -6,6 +6,7 @@
 mod catalog;
 #[cfg(unix)]
 mod child;
+mod deep;
 #[cfg(unix)]
 mod endurance;
 #[cfg(unix)]

@@ -1,5 +1,7 @@
 //! The stores that come with the crate.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use couplet_http::server::{EventStore, MemoryEvents, MemorySessions, StoredEvent};
 use couplet_testing::contract;
@@ -7,7 +9,10 @@ use couplet_testing::contract;
 #[tokio::test]
 async fn the_stores_keep_their_contracts() {
     contract::session_store(&MemorySessions::new()).await;
+    contract::session_expiry(&MemorySessions::with_lifetime(Duration::from_millis(1))).await;
     contract::event_store(&MemoryEvents::new()).await;
+    contract::event_limits(&MemoryEvents::with_bounds(4, 1 << 20, 1 << 20)).await;
+    contract::event_limits(&MemoryEvents::with_bounds(1000, 200, 1 << 20)).await;
 }
 
 #[tokio::test]

@@ -2,10 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Call, Caller, Error, ErrorKind, Limits, Transport};
+use couplet_core::{BoxFuture, Call, Caller, Error, ErrorKind, Limits, Service, Transport};
 use couplet_http::server::{HttpRequest, HttpTransport, TrustedProxies};
-use couplet_middleware::{Buckets, ConcurrencyLimit, RateLimit, ResponseLimit, Spill, Taken};
+use couplet_middleware::{Buckets, ConcurrencyLimit, MemoryBuckets, RateLimit, ResponseLimit, Spill, Taken};
 use couplet_server::{Json, Server, ServerHandle, tool};
+use couplet_testing::contract;
 use couplet_types::ContentBlock;
 use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify};
@@ -50,6 +51,13 @@ fn a_rate_limit_can_be_per_tool_and_for_all_requests() {
         assert_eq!(rpc.code, -32000, "{rpc:?}");
         assert!(rpc.data.as_ref().unwrap().get().contains("retryAfterMs"), "{rpc:?}");
     });
+}
+
+#[tokio::test(start_paused = true)]
+async fn buckets_in_memory_fulfil_the_contract() {
+    let store = MemoryBuckets::new(3, Duration::from_secs(3600));
+    contract::buckets(&store, &store).await;
+    contract::bucket_refill(&MemoryBuckets::new(2, Duration::from_millis(5))).await;
 }
 
 #[test]
@@ -195,7 +203,17 @@ fn a_store_that_is_gone_allows_or_refuses() {
         assert!(!call(&open, "a", json!({})).await.1);
         let closed = client(two_tools().middleware(RateLimit::new(Gone).tools_only().fail_closed()), version).await;
         assert!(call(&closed, "a", json!({})).await.1);
+        let server = two_tools().middleware(RateLimit::new(Gone).tools_only()).build();
+        let open = couplet_testing::connect(server.clone(), version).await.unwrap();
+        call(&open, "a", json!({})).await;
+        assert_eq!(number(&server, "couplet_store_errors_total"), 1);
     });
+}
+
+/// A number that the server reports.
+fn number(server: &ServerHandle, name: &str) -> u64 {
+    let metrics = server.metrics();
+    metrics.iter().find(|metric| metric.name == name).unwrap_or_else(|| panic!("no `{name}` in {metrics:?}")).value
 }
 
 #[test]
@@ -212,7 +230,8 @@ fn calls_wait_for_their_turn_and_the_queue_is_bounded() {
         });
         let limit = ConcurrencyLimit::new(1).queue(1);
         let server = Server::new("s", "1").tool(slow).tool(tool("fast", || "fast")).middleware(limit);
-        let client = client(server, version).await;
+        let server = server.build();
+        let client = couplet_testing::connect(server.clone(), version).await.unwrap();
         let (first, second) = (client.clone(), client.clone());
         let first = tokio::spawn(async move { call(&first, "slow", json!({})).await });
         tokio::time::sleep(SECOND).await;
@@ -221,11 +240,13 @@ fn calls_wait_for_their_turn_and_the_queue_is_bounded() {
         let (text, failed) = call(&client, "fast", json!({})).await;
         assert!(failed && text == "too many calls are running; retry later", "{text}");
         assert!(!second.is_finished());
+        assert_eq!(number(&server, "couplet_queued_calls"), 1);
         go.notify_one();
         assert_eq!(first.await.unwrap(), ("done".into(), false));
         go.notify_one();
         assert_eq!(second.await.unwrap(), ("done".into(), false));
         assert_eq!(call(&client, "fast", json!({})).await, ("fast".into(), false));
+        assert_eq!(number(&server, "couplet_queued_calls"), 0);
     });
 }
 

@@ -6,7 +6,7 @@ use couplet_core::{ChangeBus, ErrorKind};
 use couplet_redis::{Redis, RedisBus};
 use couplet_testing::contract;
 
-use crate::server::Server;
+use crate::server::{Server, nowhere};
 
 #[tokio::test]
 async fn contract_of_a_bus() {
@@ -16,6 +16,7 @@ async fn contract_of_a_bus() {
         let _: i64 = server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]).await;
     };
     contract::change_bus_cut(&RedisBus::new(&server.redis()), cut).await;
+    contract::change_bus_away(&RedisBus::new(&nowhere())).await;
 }
 
 #[tokio::test]

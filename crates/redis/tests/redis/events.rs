@@ -1,10 +1,12 @@
 //! Events of sessions.
 
+use std::time::Duration;
+
 use couplet_http::server::{EventStore, StoredEvent};
 use couplet_redis::RedisEvents;
 use couplet_testing::contract;
 
-use crate::server::Server;
+use crate::server::{Server, nowhere};
 
 const STREAM: u64 = 1 << 60 | 1;
 
@@ -19,7 +21,12 @@ async fn numbers(store: &RedisEvents, stream: u64, seq: u64) -> Option<Vec<u64>>
 #[tokio::test]
 async fn contract_of_events() {
     let Some(server) = Server::start().await else { return };
-    contract::event_store(&RedisEvents::new(&server.redis())).await;
+    let store = RedisEvents::new(&server.redis());
+    contract::event_store(&store).await;
+    contract::event_limits(&store.clone().max_events(4)).await;
+    contract::event_limits(&store.clone().max_bytes(1000)).await;
+    contract::event_expiry(&store.lifetime(Duration::from_millis(50))).await;
+    contract::event_store_away(&RedisEvents::new(&nowhere())).await;
 }
 
 #[tokio::test]
@@ -61,25 +68,4 @@ async fn the_oldest_are_dropped_by_size() {
     store.append("a", 1, STREAM, event(5, 1)).await.unwrap();
     assert_eq!(numbers(&store, STREAM, 3).await, None, "and leaves a gap");
     assert_eq!(numbers(&store, STREAM, 4).await, Some(vec![5]));
-}
-
-#[tokio::test]
-async fn an_event_that_is_sent_again_is_stored_once() {
-    let Some(server) = Server::start().await else { return };
-    let store = RedisEvents::new(&server.redis());
-    for seq in [1, 2, 2, 1, 3] {
-        assert!(store.append("a", 1, STREAM, event(seq, 1)).await.unwrap());
-    }
-    assert_eq!(numbers(&store, STREAM, 0).await, Some(vec![1, 2, 3]));
-}
-
-#[tokio::test]
-async fn a_lost_event_is_a_gap() {
-    let Some(server) = Server::start().await else { return };
-    let store = RedisEvents::new(&server.redis());
-    for seq in [1, 3] {
-        store.append("a", 1, STREAM, event(seq, 1)).await.unwrap();
-    }
-    assert_eq!(numbers(&store, STREAM, 0).await, None);
-    assert_eq!(numbers(&store, STREAM, 2).await, Some(vec![3]));
 }

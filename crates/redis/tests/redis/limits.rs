@@ -5,6 +5,8 @@ use std::time::Duration;
 use couplet_redis::{RedisLimits, Taken};
 
 use crate::server::Server;
+#[cfg(feature = "middleware")]
+use crate::server::nowhere;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -59,13 +61,16 @@ async fn a_connection_that_was_idle_for_too_long_is_no_error() {
 
 #[cfg(feature = "middleware")]
 #[tokio::test]
-async fn a_rate_limit_of_the_middleware_is_shared() {
-    use couplet_middleware::{Buckets, Taken};
-    let Some(server) = Server::start().await else { return };
-    let replicas = [server.redis(), server.redis()].map(|redis| RedisLimits::new(&redis, "calls", 1, HOUR));
-    let [one, two]: [Box<dyn Buckets>; 2] = replicas.map(|limits| Box::new(limits) as Box<dyn Buckets>);
-    assert_eq!(one.take("alice", 1).await.unwrap(), Taken::Allowed);
-    assert!(matches!(two.take("alice", 1).await.unwrap(), Taken::Retry(_)));
+async fn contract_of_buckets() {
+    use couplet_testing::contract;
+    for server in [Server::start().await, Server::cluster().await] {
+        let Some(server) = server else { return };
+        let [one, two] = [server.redis(), server.redis()].map(|redis| RedisLimits::new(&redis, "calls", 3, HOUR));
+        contract::buckets(&one, &two).await;
+        let quick = RedisLimits::new(&server.redis(), "refill", 2, Duration::from_millis(5));
+        contract::bucket_refill(&quick).await;
+    }
+    contract::buckets_away(&RedisLimits::new(&nowhere(), "calls", 3, HOUR)).await;
 }
 
 /// Calls of a caller at two replicas count together, and not those of another caller or tool.
@@ -106,12 +111,10 @@ async fn replicas_of_a_server_share_a_rate_limit() {
 #[tokio::test]
 async fn a_rate_limit_without_its_store_allows_or_refuses() {
     use couplet_middleware::RateLimit;
-    use couplet_redis::Redis;
     use couplet_server::{Server as Mcp, tool};
     use couplet_testing::types::ProtocolVersion;
 
-    let nowhere = std::env::temp_dir().join(format!("couplet-no-redis-{}", std::process::id()));
-    let redis = Redis::new(&format!("redis+unix://{}", nowhere.display()), crate::server::KEY).unwrap();
+    let redis = nowhere();
     for &version in ProtocolVersion::ALL {
         let limit = || RateLimit::new(RedisLimits::new(&redis, "calls", 1, HOUR)).tools_only();
         for (limit, is_refused) in [(limit(), false), (limit().fail_closed(), true)] {

@@ -11,11 +11,29 @@ use std::{
 use couplet_auth::client::Store;
 use couplet_core::ErrorKind;
 use couplet_redis::{Redis, RedisLogins};
+use couplet_testing::contract;
 
-use crate::server::{KEY, Server};
+use crate::server::{KEY, Server, nowhere};
 
 async fn found(store: &dyn Store, key: &str) -> Option<String> {
     store.load(key).await.unwrap().map(|secret| secret.reveal().to_owned())
+}
+
+#[tokio::test]
+async fn contract_of_logins() {
+    let Some(server) = Server::start().await else { return };
+    let (one, two) = (RedisLogins::new(&server.redis()), RedisLogins::new(&server.redis()));
+    contract::login_store(&one, &two).await;
+    contract::login_lock(&one, &two).await;
+    contract::login_store_away(&RedisLogins::new(&nowhere())).await;
+}
+
+#[tokio::test]
+async fn contract_in_a_cluster() {
+    let Some(server) = Server::cluster().await else { return };
+    let (one, two) = (RedisLogins::new(&server.redis()), RedisLogins::new(&server.redis()));
+    contract::login_store(&one, &two).await;
+    contract::login_lock(&one, &two).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use couplet_redis::RedisOutcomes;
 use couplet_server::outcomes::{Begun, OutcomeKey, OutcomeStore};
 use couplet_testing::contract;
 
-use crate::server::Server;
+use crate::server::{Server, nowhere};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_millis(1);
@@ -20,6 +20,7 @@ fn key() -> OutcomeKey {
 async fn contract_of_outcomes() {
     let Some(server) = Server::start().await else { return };
     contract::outcome_store(&RedisOutcomes::new(&server.redis())).await;
+    contract::outcome_store_away(&RedisOutcomes::new(&nowhere())).await;
 }
 
 #[tokio::test]

@@ -22,6 +22,13 @@ pub(crate) fn program() -> &'static str {
     if is_installed { "valkey-server" } else { "redis-server" }
 }
 
+/// A server that does not run.
+#[allow(dead_code, reason = "not all features need it")]
+pub(crate) fn nowhere() -> Redis {
+    let nowhere = std::env::temp_dir().join(format!("couplet-no-redis-{}", std::process::id()));
+    Redis::new(&format!("redis+unix://{}", nowhere.display()), KEY).expect("the URL is valid")
+}
+
 /// A `valkey-server` or `redis-server` on a Unix socket in a folder of its own. Both are gone when it is dropped.
 pub(crate) struct Server {
     folder: PathBuf,

@@ -7,7 +7,7 @@ use couplet_http::server::{Claim, Node, Renewed, SessionRecord, SessionStore};
 use couplet_redis::RedisSessions;
 use couplet_testing::contract;
 
-use crate::server::Server;
+use crate::server::{Server, nowhere};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -18,7 +18,10 @@ fn record(id: &str) -> SessionRecord {
 #[tokio::test]
 async fn contract_of_sessions() {
     let Some(server) = Server::start().await else { return };
-    contract::session_store(&RedisSessions::new(&server.redis())).await;
+    let store = RedisSessions::new(&server.redis());
+    contract::session_store(&store).await;
+    contract::session_expiry(&store.lifetime(Duration::from_millis(1))).await;
+    contract::session_store_away(&RedisSessions::new(&nowhere())).await;
 }
 
 #[tokio::test]

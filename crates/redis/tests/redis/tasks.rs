@@ -6,7 +6,7 @@ use couplet_redis::RedisTasks;
 use couplet_tasks::{Change, Record, RequestKey, Runner, Store};
 use couplet_testing::contract;
 
-use crate::server::Server;
+use crate::server::{Server, nowhere};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_millis(1);
@@ -33,6 +33,7 @@ async fn contract_of_tasks() {
     let store = RedisTasks::new(&server.redis());
     contract::task_store(store.clone()).await;
     contract::task_watch(store).await;
+    contract::task_store_away(&RedisTasks::new(&nowhere())).await;
 }
 
 #[tokio::test]

@@ -1,8 +1,15 @@
 //! The configuration of idempotency keys.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use couplet_core::{Error, ErrorKind, Outage, OutageChange};
+use couplet_core::{Error, ErrorKind, Metric, Outage, OutageChange};
 use tokio::time::timeout;
 
 use super::{OutcomeStore, running::RunningCalls};
@@ -25,6 +32,17 @@ pub struct Outcomes {
     pub(super) max_size: usize,
     pub(super) running: RunningCalls,
     outage: Arc<Outage>,
+    /// The number of outcomes that wait for the store.
+    unstored: Arc<AtomicU64>,
+}
+
+/// An outcome that waits for the store, until it is dropped.
+pub(super) struct Unstored(Arc<AtomicU64>);
+
+impl Drop for Unstored {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Outcomes {
@@ -41,6 +59,7 @@ impl Outcomes {
             max_size: 1 << 20,
             running: RunningCalls::new(1024),
             outage: Arc::default(),
+            unstored: Arc::default(),
         }
     }
 
@@ -73,6 +92,23 @@ impl Outcomes {
     pub fn max_running(mut self, calls: usize) -> Self {
         self.running = RunningCalls::new(calls);
         self
+    }
+
+    /// Counts an outcome that the store has not taken yet.
+    pub(super) fn unstored(&self) -> Unstored {
+        self.unstored.fetch_add(1, Ordering::Relaxed);
+        Unstored(self.unstored.clone())
+    }
+
+    /// The failures of the store, and what runs or waits because of it.
+    pub(crate) fn metrics(&self) -> [Metric; 3] {
+        let running = u64::try_from(self.running.len()).unwrap_or(u64::MAX);
+        let unstored = self.unstored.load(Ordering::Relaxed);
+        [
+            self.outage.metric("outcomes"),
+            Metric::gauge("couplet_keyed_calls", "calls with an idempotency key in progress", running),
+            Metric::gauge("couplet_unstored_outcomes", "outcomes of calls that wait for their store", unstored),
+        ]
     }
 
     /// Waits until the running calls have ended and their outcomes are stored, and for `grace` at most. Those whose client

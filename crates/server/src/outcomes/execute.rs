@@ -116,6 +116,7 @@ impl Attempt {
             }
         };
         let mut stored = self.settle(token, &end).await;
+        let _waits = stored.is_err().then(|| self.outcomes.unstored());
         if let Some(done) = done {
             // The answer does not wait for a store that fails.
             let _ = reply.send(done);

@@ -33,8 +33,9 @@ impl RunningCalls {
         Some(RunningCall { permit: Some(permit), ended: self.ended.clone() })
     }
 
-    fn is_idle(&self) -> bool {
-        self.room.available_permits() == self.most
+    /// The number of running calls.
+    pub(super) fn len(&self) -> usize {
+        self.most.saturating_sub(self.room.available_permits())
     }
 
     /// Waits until no call runs, and for `grace` at most.
@@ -43,16 +44,15 @@ impl RunningCalls {
             loop {
                 let mut ended = pin!(self.ended.notified());
                 ended.as_mut().enable();
-                if self.is_idle() {
+                if self.len() == 0 {
                     return;
                 }
                 ended.await;
             }
         };
         if timeout(grace, idle).await.is_err() {
-            let left = self.most - self.room.available_permits();
             tracing::warn!(
-                calls = left,
+                calls = self.len(),
                 "calls with an idempotency key have not ended: their outcomes will be unknown"
             );
         }

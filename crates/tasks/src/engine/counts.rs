@@ -38,8 +38,9 @@ impl super::Engine {
     /// The numbers of tasks, for a page of metrics.
     pub(crate) fn metrics(&self) -> Vec<couplet_core::Metric> {
         use couplet_core::Metric;
-        let (mut working, mut waiting) = (0, 0);
+        let (mut working, mut waiting, mut unstored) = (0, 0, 0);
         for live in self.lock().values() {
+            unstored += u64::from(live.has_outcome());
             *(if live.is_waiting_for_input() { &mut waiting } else { &mut working }) += 1;
         }
         let running = |status, count| Metric::gauge("couplet_tasks", "running tasks", count).label("status", status);
@@ -49,7 +50,10 @@ impl super::Engine {
         };
         let help = "tasks of lost or stopped replicas that were taken over";
         let taken_over = self.counts.taken_over.load(Ordering::Relaxed);
+        let results = "results of tasks that wait for their store";
         vec![
+            self.store.metric(),
+            Metric::gauge("couplet_unstored_task_results", results, unstored),
             running("working", working),
             running("input_required", waiting),
             finished("completed", &self.counts.completed),

@@ -166,6 +166,12 @@ impl Live {
         self.lock().outcome = Some(outcome);
     }
 
+    /// Whether there is an outcome that is not stored yet.
+    #[cfg(feature = "server")]
+    pub(crate) fn has_outcome(&self) -> bool {
+        self.lock().outcome.is_some()
+    }
+
     /// The outcome, if the task has ended.
     pub(crate) fn outcome(&self) -> Option<Finished> {
         self.lock().outcome.clone()

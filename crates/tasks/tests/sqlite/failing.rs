@@ -9,8 +9,8 @@ use std::{
 };
 
 use couplet_client::Client;
-use couplet_core::BoxFuture;
-use couplet_server::{Server, tool};
+use couplet_core::{BoxFuture, Service};
+use couplet_server::{Server, ServerHandle, tool};
 use couplet_tasks::{
     CallTask, Called, Change, ClientTasks, Memory, Record, Store, StoreError, Task, TaskHandle, TaskTool, Tasks,
 };
@@ -112,6 +112,7 @@ struct Kit {
     disk: Disk,
     client: Client,
     go: Arc<Notify>,
+    server: ServerHandle,
 }
 
 const REVISIONS: [ProtocolVersion; 2] = [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28];
@@ -135,8 +136,14 @@ impl Kit {
             .tool(tool("quick", || "quick").task(Task::optional()))
             .build();
         let client = Client::new("c", "1").versions([version]).extension(ClientTasks::new());
-        let client = client.timeout(Duration::from_secs(3600)).connect(server).await.unwrap();
-        Self { disk, client, go }
+        let client = client.timeout(Duration::from_secs(3600)).connect(server.clone()).await.unwrap();
+        Self { disk, client, go, server }
+    }
+
+    /// A number that the server reports.
+    fn number(&self, name: &str) -> u64 {
+        let metrics = self.server.metrics();
+        metrics.iter().find(|metric| metric.name == name).unwrap_or_else(|| panic!("no `{name}` in {metrics:?}")).value
     }
 
     async fn begin(&self) -> TaskHandle {
@@ -162,8 +169,12 @@ async fn attack_11_a_full_disk_costs_no_result() {
             assert_eq!(result.text(), "done", "{version} {broken}");
             let refused = kit.client.call_task("job", ()).await.unwrap_err();
             assert!(refused.to_string().contains("task store is unavailable"), "{version} {broken}: {refused}");
+            let failed = kit.number("couplet_store_errors_total");
+            assert!(failed >= 2, "{version} {broken}: {failed}");
+            assert_eq!(kit.number("couplet_unstored_task_results"), 1, "{version} {broken}");
             kit.disk.set(WORKS);
             tokio::time::sleep(Duration::from_secs(60)).await;
+            assert_eq!(kit.number("couplet_unstored_task_results"), 0, "{version} {broken}");
             let stored = kit.disk.memory.get(task.id()).await.unwrap().unwrap();
             assert_eq!(stored.status, TaskStatus::Completed, "{version} {broken}");
             assert_eq!(task.wait().await.unwrap().text(), "done", "{version} {broken}");

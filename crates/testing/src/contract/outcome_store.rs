@@ -1,11 +1,11 @@
 //! The contract of an outcome store.
 
-use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use couplet_server::outcomes::{Begun, OutcomeKey, OutcomeStore};
 
-use super::{in_time, unique};
+use super::{at_once, in_time, unique};
 
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(3600);
@@ -150,18 +150,9 @@ impl Checked<'_> {
     async fn check_concurrency(&self) {
         for round in 0..10 {
             let key = key("race");
-            let mut all: Vec<_> = (0..16).map(|_| Some(self.0.begin(&key, DIGEST, LONG, LONG))).collect();
-            let mut begun = Vec::new();
-            let done = poll_fn(|cx| {
-                for call in &mut all {
-                    if let Some(Poll::Ready(result)) = call.as_mut().map(|call| call.as_mut().poll(cx)) {
-                        begun.push(result.expect("the store answers"));
-                        *call = None;
-                    }
-                }
-                if all.iter().all(Option::is_none) { Poll::Ready(()) } else { Poll::Pending }
-            });
-            in_time("calls at the same time", done).await;
+            let all = (0..16).map(|_| self.0.begin(&key, DIGEST, LONG, LONG));
+            let begun: Result<Vec<_>, _> = at_once("calls at the same time", all).await.into_iter().collect();
+            let begun = begun.expect("the store answers");
             let first = begun.iter().filter(|begun| matches!(begun, Begun::First(_))).count();
             let running = begun.iter().filter(|begun| matches!(begun, Begun::Running)).count();
             assert_eq!((first, running), (1, 15), "round {round}: of calls at the same time, one is the first");

@@ -29,6 +29,7 @@ pub async fn session_store(store: &dyn SessionStore) {
     kit.memory().await;
     kit.claims().await;
     kit.claims_of_the_gone().await;
+    super::session_claims::concurrent_claims(store).await;
     kit.renewals().await;
     kit.releases().await;
     kit.messages().await;

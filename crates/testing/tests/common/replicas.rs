@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 use std::{
+    ffi::OsStr,
     fs,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
@@ -23,7 +24,7 @@ const PACE: Duration = Duration::from_millis(20);
 /// The number of looks after which a program is broken.
 const LOOKS: usize = 3000;
 
-/// A `redis-server`, and a file with a key. Both are gone when it is dropped.
+/// A `valkey-server` or `redis-server`, and a file with a key. Both are gone when it is dropped.
 pub(crate) struct Store {
     folder: PathBuf,
     child: Child,
@@ -37,16 +38,16 @@ impl Store {
         let folder = std::env::temp_dir().join(format!("couplet-store-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("key"), "5a".repeat(32)).unwrap();
-        let mut program = Command::new("redis-server");
+        let mut program = Command::new(program(&std::env::var_os("PATH").unwrap_or_default()));
         program.args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"]);
         program.arg(folder.join("socket")).arg("--dir").arg(&folder);
         let Ok(child) = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
             let _ = fs::remove_dir_all(&folder);
-            skipped("redis-server is not installed");
+            skipped("neither valkey-server nor redis-server is installed");
             return None;
         };
         let store = Self { folder, child };
-        wait_for("redis-server", || UnixStream::connect(store.folder.join("socket")).is_ok());
+        wait_for("the store", || UnixStream::connect(store.folder.join("socket")).is_ok());
         Some(store)
     }
 
@@ -70,6 +71,23 @@ impl Drop for Store {
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// The program of the store: Valkey where it is installed.
+fn program(path: &OsStr) -> &'static str {
+    let is_installed = std::env::split_paths(path).any(|folder| folder.join("valkey-server").is_file());
+    if is_installed { "valkey-server" } else { "redis-server" }
+}
+
+#[test]
+fn valkey_is_used_where_it_is_installed() {
+    let folder = std::env::temp_dir().join(format!("couplet-programs-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let path = std::env::join_paths([Path::new("/nowhere"), &folder]).unwrap();
+    assert_eq!(program(&path), "redis-server");
+    fs::write(folder.join("valkey-server"), "").unwrap();
+    assert_eq!(program(&path), "valkey-server");
+    fs::remove_dir_all(folder).unwrap();
 }
 
 /// A process that serves at `/mcp`, until it is dropped.

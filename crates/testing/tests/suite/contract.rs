@@ -1,5 +1,16 @@
 //! The contracts of stores: the implementations in memory fulfil them, and broken ones are found.
 
+#[cfg(feature = "middleware")]
+mod buckets;
+#[cfg(feature = "http")]
+mod events;
+#[cfg(feature = "logins")]
+mod logins;
+#[cfg(feature = "http")]
+mod sessions;
+#[cfg(feature = "tasks")]
+mod tasks;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -94,12 +105,22 @@ async fn is_violated(check: impl Future<Output = ()> + Send + 'static) -> bool {
     tokio::spawn(check).await.is_err()
 }
 
+/// Checks that a contract is fulfilled without a flaw, and violated with each.
+async fn finds_all<F, Check>(flaws: &[F], check: impl Fn(Option<F>) -> Check)
+where
+    F: Copy + std::fmt::Debug,
+    Check: Future<Output = ()> + Send + 'static,
+{
+    tokio::spawn(check(None)).await.expect("the contract is fulfilled without a flaw");
+    for &flaw in flaws {
+        assert!(is_violated(check(Some(flaw))).await, "{flaw:?} is not found");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn broken_outcome_stores_are_found() {
     use Flaw as F;
-    let check = |flaw| is_violated(async move { contract::outcome_store(&Flawed(MemoryOutcomes::new(), flaw)).await });
-    assert!(!check(None).await);
-    for flaw in [
+    let flaws = [
         F::ExecutesAgain,
         F::ForgetsDigests,
         F::AcceptsAnyToken,
@@ -107,9 +128,13 @@ async fn broken_outcome_stores_are_found() {
         F::OutcomesNeverExpire,
         F::RefusesLateOutcomes,
         F::AbandonsOutcomes,
-    ] {
-        assert!(check(Some(flaw)).await, "{flaw:?} is not found");
-    }
+    ];
+    finds_all(&flaws, |flaw| async move {
+        contract::outcome_store(&Flawed(MemoryOutcomes::new(), flaw)).await;
+    })
+    .await;
+    let away = is_violated(async { contract::outcome_store_away(&MemoryOutcomes::new()).await });
+    assert!(away.await, "a store that answers is not away");
 }
 
 /// A bus whose subscriptions drop, repeat or change messages.
@@ -172,4 +197,6 @@ async fn broken_buses_are_found() {
     assert!(separate.await, "the replicas have different buses");
     let silent = is_violated(async { contract::change_bus_cut(&MemoryBus::new(), async || {}).await });
     assert!(silent.await, "a subscription that was cut goes on");
+    let away = is_violated(async { contract::change_bus_away(&MemoryBus::new()).await });
+    assert!(away.await, "a bus that can be used is not away");
 }

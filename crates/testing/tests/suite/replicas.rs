@@ -8,7 +8,7 @@ use std::sync::{
 use bytes::Bytes;
 use couplet::{
     client::{Change, Client, Filter},
-    core::{BoxFuture, BusSubscription, ChangeBus, Error, ErrorKind, MemoryBus},
+    core::{BoxFuture, BusSubscription, ChangeBus, Error, ErrorKind, MemoryBus, Service},
     server::{Server, ServerHandle, prompt, resource, tool},
     types::ProtocolVersion,
 };
@@ -113,6 +113,12 @@ impl ChangeBus for Switch {
 }
 
 /// Neither blocks the server, nor loses a change for good.
+/// A number that a replica reports.
+fn number(server: &ServerHandle, name: &str) -> u64 {
+    let metrics = server.metrics();
+    metrics.iter().find(|metric| metric.name == name).unwrap_or_else(|| panic!("no `{name}` in {metrics:?}")).value
+}
+
 async fn check_outage(version: ProtocolVersion, hangs: bool) {
     let bus = Switch { hangs, ..Switch::default() };
     let (here, there) = (replica(bus.clone()), replica(bus.clone()));
@@ -129,6 +135,9 @@ async fn check_outage(version: ProtocolVersion, hangs: bool) {
     while bus.attempts.load(Ordering::SeqCst) < 3 {
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     }
+    // Everything, and nothing of it twice.
+    assert_eq!(number(&here, "couplet_unpublished_changes"), 1, "{version}");
+    assert!(number(&here, "couplet_store_errors_total") >= 2, "{version}");
     bus.off.store(false, Ordering::SeqCst);
     assert_eq!(next(&mut changes, 4).await, everything(), "there were too many changes to name: {version}");
 }

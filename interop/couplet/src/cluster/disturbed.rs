@@ -1,7 +1,8 @@
 //! The scenario of `everything` again and again, while replicas of `couplet-everything` are rolled or killed.
 //!
 //! No step fails while they are rolled: the client retries what was not carried out. While they are killed, a step may end with
-//! a definite error; another client goes on then. A wrong value is a failure at any time, and so is a step without an end.
+//! a definite error; the same client goes on then, since its session does. A wrong value is a failure at any time, and so is a
+//! step without an end.
 
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ const CHANGE: Duration = Duration::from_millis(300);
 /// How often changes are caused until one must have been notified.
 const CAUSES: usize = 60;
 const PAUSE: Duration = Duration::from_millis(300);
+/// How often a step may fail in a row: less often than a client fails that is of no use any more.
+const ATTEMPTS: usize = 8;
 
 const STEPS: [&str; 8] = ["call", "form", "sampling", "resource", "progress", "cancellation", "task", "change"];
 
@@ -40,35 +43,23 @@ pub(crate) enum Errors {
 impl Cluster {
     pub(crate) async fn everything_disturbed(&self, errors: Errors) -> Outcome<String> {
         let until = Instant::now() + TIME;
-        let (mut done, mut clients, mut definite) = (0, 0, 0);
-        let mut client = None;
+        let client = timeout(LIMIT, self.everything_at(&self.url)).await.map_err(|_| "no client was connected")??;
+        let (mut done, mut attempts, mut definite) = (0, 0, 0);
         while done < STEPS.len() || Instant::now() < until {
             let step = STEPS[done % STEPS.len()];
-            let work = async {
-                let opened = match client.take() {
-                    Some(opened) => opened,
-                    None => {
-                        clients += 1;
-                        self.everything_at(&self.url).await?
-                    }
-                };
-                one(client.insert(opened), step, done).await
-            };
+            let work = one(&client, step, done);
             match timeout(LIMIT, work).await.map_err(|_| format!("`{step}` took more than {LIMIT:?}"))? {
-                Ok(()) => done += 1,
-                Err(error) if errors == Errors::Expected && error.is::<couplet::Error>() => {
+                Ok(()) => (done, attempts) = (done + 1, 0),
+                Err(error) if errors == Errors::Expected && attempts < ATTEMPTS && error.is::<couplet::Error>() => {
                     println!("failed {step} {error}");
-                    definite += 1;
-                    client = None;
+                    (attempts, definite) = (attempts + 1, definite + 1);
                     sleep(PAUSE).await;
                 }
                 Err(error) => return Err(format!("`{step}`: {error}").into()),
             }
         }
-        if let Some(client) = client {
-            let _ = timeout(LIMIT, client.close()).await;
-        }
-        Ok(format!("{} rounds, {clients} clients, {definite} definite errors", done / STEPS.len()))
+        timeout(LIMIT, client.close()).await.map_err(|_| "the client was not closed")??;
+        Ok(format!("{} rounds, one client, {definite} definite errors", done / STEPS.len()))
     }
 }
 

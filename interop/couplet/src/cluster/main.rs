@@ -5,6 +5,7 @@
 
 mod disturbed;
 mod everything;
+mod kept;
 mod outage;
 mod paused;
 mod pay;
@@ -12,7 +13,9 @@ mod raw;
 mod resume;
 mod scenarios;
 mod shortage;
+mod started;
 mod stream;
+mod takeover;
 
 use std::{env, process::ExitCode, time::Duration};
 
@@ -53,7 +56,7 @@ async fn run(arguments: &[String]) -> Outcome<String> {
     let version = revision.parse().map_err(|_| format!("there is no revision `{revision}`"))?;
     let cluster = Cluster { version, url: url.clone(), replicas: replicas.to_vec() };
     // None may hang.
-    let limit = Duration::from_secs(120);
+    let limit = Duration::from_secs(140);
     let work = cluster.run(scenario);
     tokio::time::timeout(limit, work).await.map_err(|_| format!("`{scenario}` took more than {limit:?}"))?
 }
@@ -71,14 +74,19 @@ impl Cluster {
             "task-cancel" => self.task_cancel().await,
             "delete" => self.delete().await,
             "refused" => self.refused().await,
+            "refused-stateless" => self.refused_stateless().await,
             "events" => self.events().await,
             "sessions" => self.sessions().await,
             "paused" => self.paused().await,
+            "task-killed" => self.task_killed().await,
+            "task-paused" => self.task_paused().await,
             "everything" => self.everything().await,
             "everything-rolled" => self.everything_disturbed(Errors::Failures).await,
             "everything-killed" => self.everything_disturbed(Errors::Expected).await,
             "outage-sessions" => self.outage_sessions().await,
             "outage-stateless" => self.outage_stateless().await,
+            "kept-sessions" => self.kept_sessions().await,
+            "kept-stateless" => self.kept_stateless().await,
             "full-sessions" => self.full_sessions().await,
             "full-stateless" => self.full_stateless().await,
             "slow-sessions" => self.slow_sessions().await,

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How many events are heard before a replica is killed.
-const BEFORE: usize = 10;
+pub(crate) const BEFORE: usize = 10;
 /// How often a session is opened until it is at the wanted replica.
 const ATTEMPTS: usize = 32;
 /// A session without an owner is taken over after its lease, of 15 seconds.
@@ -190,7 +190,7 @@ async fn watch(client: Client, id: String, heard: Arc<Mutex<Vec<u64>>>) -> Resul
     result.into_result().map(|result| result.text()).map_err(|error| error.to_string())
 }
 
-async fn until(holds: impl Fn() -> bool) -> Outcome {
+pub(crate) async fn until(holds: impl Fn() -> bool) -> Outcome {
     let work = async {
         while !holds() {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -199,6 +199,6 @@ async fn until(holds: impl Fn() -> bool) -> Outcome {
     within(work).await
 }
 
-async fn within<T>(work: impl Future<Output = T>) -> Outcome<T> {
+pub(crate) async fn within<T>(work: impl Future<Output = T>) -> Outcome<T> {
     Ok(tokio::time::timeout(LIMIT, work).await.map_err(|_| format!("it took more than {LIMIT:?}"))?)
 }

@@ -161,15 +161,6 @@ impl Cluster {
         }
         Ok(format!("{TIMES} sessions, each unknown to {} replicas afterwards", self.replicas.len()))
     }
-
-    /// No session can be opened, and the client learns when to retry.
-    pub(crate) async fn refused(&self) -> Outcome<String> {
-        for replica in &self.replicas {
-            let (status, retry) = raw::refused(replica, self.version).await?;
-            expect("the status and whether there is a `Retry-After`", (status, retry.is_some()), (503, true))?;
-        }
-        Ok("503 with `Retry-After` from every replica".to_owned())
-    }
 }
 
 fn executed(what: &str, id: &str) -> Outcome<usize> {

@@ -133,7 +133,7 @@ impl Cluster {
     }
 
     /// Calls and forms until the case is over; returns how many there were.
-    async fn calls_until_it_ends(&self, client: &Client, case: &str) -> Outcome<usize> {
+    pub(crate) async fn calls_until_it_ends(&self, client: &Client, case: &str) -> Outcome<usize> {
         let mut calls = 0;
         while !has_ended(case)? {
             let late = |_| format!("a call takes more than {PROMPT:?}");
@@ -148,7 +148,7 @@ impl Cluster {
 }
 
 /// Starts a task.
-async fn long_job(client: &Client, id: &str, millis: u64) -> Outcome<TaskHandle> {
+pub(crate) async fn long_job(client: &Client, id: &str, millis: u64) -> Outcome<TaskHandle> {
     let called = client.call_task("long_job", json!({ "id": id, "millis": millis })).await?;
     let Called::Task(task) = called else { return Err("`long_job` is not a task".into()) };
     Ok(task)

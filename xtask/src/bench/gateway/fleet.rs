@@ -24,6 +24,27 @@ const TOOLS: &str = "618";
 /// How many connections call.
 const CONNECTIONS: &str = "8";
 
+/// The bounds of the first list and of the next ones, in milliseconds.
+const BOUNDS: [(&str, f64); 2] = [("cold_ms", 1200.0), ("warm_ms", 5.0)];
+
+/// Fails if a list took longer than its bound in every round, or was not measured.
+pub(super) fn check(results: &Results) -> Result<(), Failure> {
+    let least = |name: &str, key: &str| Some(results.best("fleet", "2026", name, key)?.least);
+    let wrong: Vec<_> =
+        results.names("fleet", "2026").into_iter().flat_map(|name| exceeded(name, |key| least(name, key))).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+/// The bounds that do not hold.
+fn exceeded(name: &str, value: impl Fn(&str) -> Option<f64>) -> Vec<Failure> {
+    let wrong = |(key, bound): (&str, f64)| match value(key) {
+        Some(value) if value <= bound => None,
+        Some(value) => Some(format!("fleet, {name}: `{key}` is {value:.1}, more than {bound}")),
+        None => Some(format!("fleet, {name}: `{key}` was not measured")),
+    };
+    BOUNDS.into_iter().filter_map(wrong).collect()
+}
+
 /// Measures the sound servers alone, and with the others.
 pub(super) fn run(rig: &Rig, results: &mut Results) {
     for (name, servers) in [("6 sound servers", sound(rig)), ("and 4 that fail", all(rig))] {
@@ -71,5 +92,19 @@ fn load(rig: &Rig, running: &Running, case: &str, connections: &str, more: &[&st
     match result["errors"].as_u64() {
         Some(0) => Ok(result),
         _ => Err(format!("wrong answers to {case}: {}", result["first_error"])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_have_bounds() {
+        let exceeded = |cold, warm| exceeded("all", |key| if key == "cold_ms" { cold } else { warm });
+        assert!(exceeded(Some(1200.0), Some(5.0)).is_empty());
+        assert_eq!(exceeded(Some(1201.0), Some(0.4)), ["fleet, all: `cold_ms` is 1201.0, more than 1200"]);
+        assert_eq!(exceeded(Some(3.0), Some(5.1)), ["fleet, all: `warm_ms` is 5.1, more than 5"]);
+        assert_eq!(exceeded(None, None).len(), 2);
     }
 }

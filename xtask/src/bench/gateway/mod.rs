@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
         report::write_gateway(&format!("{heading}{tables}"))?;
     }
     println!("results: {}, {} s", rig.folders.bench.join("gateway.jsonl").display(), started.elapsed().as_secs());
-    Ok(())
+    fleet::check(&results)
 }
 
 /// The instructions that our gateway adds to a call, by case.

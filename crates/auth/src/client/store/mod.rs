@@ -24,6 +24,8 @@ pub use keychain::Keychain;
 /// Storage for a client's secrets: tokens and client registrations. Keys name an authorization server and the kind of
 /// secret; values are opaque strings. Each operation has a timeout of a minute, so an implementation needs none of its own.
 ///
+/// The contract is a test in `couplet_testing::contract`: `login_store`, and `login_lock` for stores with a lock.
+///
 /// ```no_run
 /// # fn example() -> Result<(), couplet_core::Error> {
 /// use couplet_auth::client::{FileStore, OAuth};

@@ -2,10 +2,15 @@
 
 use std::fmt::Write;
 
-use couplet_gateway::{Config, Inspected, PinFile, Unapproved, config::Server, inspect};
+use couplet::core::clock::unix_seconds;
+use couplet_gateway::{
+    Config, Inspected, PinFile, Unapproved,
+    config::{Server, Time},
+    inspect,
+};
 use couplet_host::{
     names::Kind,
-    pins::{Launch, Lock, Seen, Select},
+    pins::{Approval, Launch, Lock, Seen, Select},
 };
 use serde_json::json;
 
@@ -26,10 +31,39 @@ pub(crate) struct Args {
     /// Server, or SERVER/NAME for one tool, prompt or resource template, or
     /// SERVER/instructions (default: all servers)
     items: Vec<String>,
+    /// Time after which it must be approved again, such as 90d or 12h
+    /// (default: never)
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    expires: Option<Time>,
+    /// Name of the person who approves, for the lock file
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    signer: Option<String>,
+}
+
+impl Args {
+    fn approval(&self) -> Approval {
+        let at = unix_seconds();
+        Approval { at, by: self.signer.clone(), expires: self.expires.map(|time| at.saturating_add(time.0.as_secs())) }
+    }
+}
+
+/// Parses the time for which an approval counts.
+fn time(text: &str) -> Result<Time, String> {
+    let time = Time::parse(text).filter(|time| time.0.as_secs() > 0);
+    time.ok_or_else(|| "expected a time such as 90d, 12h or 1h30m, of a second or more".to_owned())
+}
+
+/// Parses a name: it is a line of the lock file, which is read in version control.
+fn name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    if name.is_empty() || name.chars().count() > 100 || name != text::line(name) {
+        return Err("expected a name of up to 100 printable characters".to_owned());
+    }
+    Ok(name.to_owned())
 }
 
 pub(super) async fn run(args: Args, output: &Output) -> Result<(), Failure> {
-    let env = here()?;
+    let (env, approval) = (here()?, args.approval());
     let config = load(Some(args.config), &env, output)?;
     let wanted = args.items.iter().map(|item| ApprovedName::parse(item, &config)).collect::<Result<Vec<_>, _>>()?;
     let file = PinFile::new(config.lock_path());
@@ -38,7 +72,7 @@ pub(super) async fn run(args: Args, output: &Output) -> Result<(), Failure> {
     let plans = found.iter().map(|one| ServerApproval::new(one, &wanted)).collect::<Result<Vec<_>, _>>()?;
     // Another program may have changed it meanwhile.
     let mut lock = file.read()?;
-    let mut page: String = plans.iter().map(|plan| plan.carry_out(&mut lock, output)).collect();
+    let mut page: String = plans.iter().map(|plan| plan.carry_out(&mut lock, &approval, output)).collect();
     if lock != before {
         file.write(&lock)?;
         if !output.json {
@@ -111,12 +145,13 @@ impl<'a> ServerApproval<'a> {
     }
 
     /// Approves, and returns the text about it.
-    fn carry_out(&self, lock: &mut Lock, output: &Output) -> String {
+    fn carry_out(&self, lock: &mut Lock, approval: &Approval, output: &Output) -> String {
         let one = self.one;
         let approved = match &self.items {
-            None => one.approve(lock, Select::Server).map(drop),
+            None => one.approve(lock, Select::Server, approval).map(drop),
             Some(items) => {
-                items.iter().try_for_each(|seen| one.approve(lock, Select::Item(seen.kind, &seen.raw)).map(drop))
+                let select = |seen: &&Seen| one.approve(lock, Select::Item(seen.kind, &seen.raw), approval).map(drop);
+                items.iter().try_for_each(select)
             }
         };
         if let Err(why) = approved {

@@ -17,7 +17,7 @@ use std::{path::PathBuf, sync::Arc};
 use clap::Subcommand;
 use couplet_gateway::Config;
 use couplet_hosts::Env;
-use couplet_serve::{SiteArgs, SocketArgs};
+use couplet_serve::{SiteArgs, SocketArgs, StateKeyArgs};
 
 use crate::{
     exit::{Exit, Failure},
@@ -82,6 +82,8 @@ struct ServeArgs {
     /// authenticates callers and adds TLS
     #[arg(long, help_heading = "HTTP")]
     behind_proxy: bool,
+    #[command(flatten)]
+    key: StateKeyArgs,
     #[command(flatten)]
     threads: ThreadArgs,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use couplet::{
     auth::server::Tokens,
-    core::{BoxFuture, Caller, Service, Transport},
+    core::{BoxFuture, Caller, Sealer, Service, Transport},
     http::server::{AllowList, Authorize, Challenge, Endpoint, Routes},
     stdio::{children, stdio},
 };
@@ -13,7 +13,7 @@ use couplet_gateway::{
     config::{Listen, ListenAuth},
 };
 use couplet_hosts::Env;
-use couplet_serve::{Signals, Socket, SocketArgs, serve_http, serve_until_signal};
+use couplet_serve::{Signals, Socket, SocketArgs, StateKeys, serve_http, serve_until_signal};
 use http::request::Parts;
 use tokio::sync::watch;
 
@@ -38,13 +38,18 @@ pub(super) async fn run(mut args: ServeArgs, output: &Arc<Output>) -> Result<(),
     }
     // Before a server is started, so that an address in use is reported at once.
     let socket = args.socket.bind(&args.site).await?;
+    let keys = args.key.read().map_err(|error| Failure::new(Exit::File, error.to_string()))?;
+    if let Some(warning) = args.key.warning() {
+        output.warn(&text::line(&warning));
+    }
     if let Some(socket) = &socket {
         check_reach(&args, &config.listen, socket, output)?;
     }
     // Servers end with this program, even if it is killed, where a guard can be started.
     let _ = children::guard();
     let known = config.notes.len();
-    let gateway = Gateway::start(config, env.clone(), args.project.drain(..)).await?;
+    let key = keys.as_ref().map_or_else(Sealer::random, StateKeys::sealer);
+    let gateway = Gateway::start_with_key(config, env.clone(), args.project.drain(..), key).await?;
     for note in gateway.config().notes.iter().skip(known) {
         output.warn(&text::line(note));
     }

@@ -59,7 +59,7 @@ fn page(status: &Value, paint: Paint) -> String {
         let _ = writeln!(page, "{} {}", paint.error("not reloaded:"), text::visible(error));
     }
     let servers = status["servers"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let head = ["SERVER", "STATE", "TOOLS", "CALLS", "P50/P99", "RESTARTS"].map(str::to_owned);
+    let head = ["SERVER", "STATE", "TOOLS", "LISTED", "CALLS", "P50/P99", "RESTARTS"].map(str::to_owned);
     let (head, rows) = text::columns(&head, &servers.iter().map(row).collect::<Vec<_>>());
     let _ = writeln!(page, "{}", paint.faint(head));
     for (row, server) in rows.iter().zip(servers) {
@@ -88,7 +88,7 @@ fn collided(collision: &Value) -> String {
     format!("hidden in profile {profile}: {} have the same name {name}; rename them in the profile", names.join(", "))
 }
 
-fn row(server: &Value) -> [String; 6] {
+fn row(server: &Value) -> [String; 7] {
     let number = |value: &Value| value.as_u64().map_or_else(|| "-".to_owned(), |number| number.to_string());
     let millis = |value: &Value| value.as_f64().map_or_else(|| "-".to_owned(), |millis| format!("{millis:.1}"));
     let latency = match &server["latency"] {
@@ -100,6 +100,10 @@ fn row(server: &Value) -> [String; 6] {
         text::line(server["key"].as_str().unwrap_or_default()),
         format!("{} {}", text::line(state), age(&server["since"])),
         number(&server["catalog"]["tools"]),
+        match &server["catalog"]["age"] {
+            Value::Null => "-".to_owned(),
+            listed => format!("{} ago", age(listed)),
+        },
         number(&server["calls"]),
         latency,
         number(&server["restarts"]),

@@ -11,6 +11,8 @@ pub(crate) struct Unpublished {
     changes: BTreeSet<Change>,
     /// There were more changes than there is room for.
     everything: bool,
+    /// Whether the message that was taken last is being published.
+    in_transit: bool,
     waker: Option<Waker>,
 }
 
@@ -30,14 +32,18 @@ impl Unpublished {
 
     /// Takes the next one.
     pub(crate) fn take(&mut self) -> Option<News> {
-        if std::mem::take(&mut self.everything) {
-            return Some(News::Everything);
-        }
-        self.changes.pop_first().map(News::Change)
+        let next = if std::mem::take(&mut self.everything) {
+            Some(News::Everything)
+        } else {
+            self.changes.pop_first().map(News::Change)
+        };
+        self.in_transit = next.is_some();
+        next
     }
 
     /// Puts back what could not be published, unless a later change has replaced it.
     pub(crate) fn put_back(&mut self, news: News) {
+        self.in_transit = false;
         match news {
             News::Everything => self.everything = true,
             News::Change(change) => {
@@ -45,6 +51,11 @@ impl Unpublished {
             }
         }
         self.shrink();
+    }
+
+    /// The number of messages that wait, the one that is being published included.
+    pub(crate) fn len(&self) -> usize {
+        self.changes.len() + usize::from(self.everything) + usize::from(self.in_transit)
     }
 
     pub(crate) fn register(&mut self, waker: &Waker) {
@@ -97,9 +108,10 @@ mod tests {
         let mut waiting = Unpublished::default();
         waiting.add(&event(1, "{}"));
         (0..5000).for_each(|number| drop(waiting.add(&updated(number))));
+        assert_eq!(waiting.len(), 2);
         assert_eq!(waiting.take(), Some(News::Everything));
         assert_eq!(waiting.take(), Some(News::Change(event(1, "{}"))));
-        assert_eq!(waiting.take(), None);
+        assert_eq!((waiting.take(), waiting.len()), (None, 0));
         waiting.add(&updated(1));
         assert_eq!(waiting.take(), Some(News::Change(updated(1))), "afterwards changes are told apart again");
     }

@@ -36,11 +36,17 @@ impl Endpoint {
     /// | `couplet_unsent_bytes` | | bytes of responses that clients have not read yet |
     /// | `couplet_connections`, `couplet_connections_total` | | open and accepted connections of the built-in listener |
     /// | `couplet_accept_errors_total` | | connections that could not be accepted |
-    /// | `couplet_store_duration_seconds`, `couplet_store_errors_total` | `store` | calls of the stores: `sessions` and `events` |
+    /// | `couplet_store_duration_seconds` | `store` | calls of the stores: `sessions` and `events` |
+    /// | `couplet_store_errors_total` | `store` | calls of stores that failed or took too long: `sessions` and `events`, and of the service `outcomes` (of calls with an idempotency key), `changes` (the change bus), `tasks` and `limits`, for those that it has |
     /// | `couplet_draining` | | 1 after the beginning of a shutdown |
     /// | `couplet_tasks` | `status` | with the tasks extension: tasks that run in this process, `working` or `input_required` |
     /// | `couplet_tasks_finished_total` | `status` | tasks that this process has ended: `completed`, `failed` or `cancelled` |
     /// | `couplet_tasks_taken_over_total` | | tasks of lost or stopped replicas that this process has taken over |
+    /// | `couplet_queued_calls` | | with `ConcurrencyLimit`: calls that wait for others to end |
+    /// | `couplet_keyed_calls` | | with an outcome store: calls with an idempotency key in progress |
+    /// | `couplet_unstored_outcomes` | | outcomes of such calls that wait for the store |
+    /// | `couplet_unpublished_changes` | | with a change bus: changes that other replicas do not know yet |
+    /// | `couplet_unstored_task_results` | | with the tasks extension: results that wait for the store |
     ///
     /// The buckets of the histograms end at 1, 5, 10, 25, 50, 100, 250 and 500 ms, 1, 2.5, 5, 10, 60 and 300 s. Samples
     /// by method, outcome or status appear once something was counted. Counts begin with the endpoint, and clones share
@@ -68,8 +74,21 @@ impl Endpoint {
         page.gauge("couplet_unsent_bytes", "bytes of responses that are not sent yet", config.in_flight.bytes());
         let draining = usize::from(state.draining.load(Ordering::Relaxed));
         page.gauge("couplet_draining", "1 after the beginning of a shutdown", draining);
-        page.service(&self.config.service.metrics());
+        let mut shared = config.metrics.store_errors();
+        shared.extend(config.service.metrics());
+        page.service(&shared);
         page.0
+    }
+}
+
+impl Metrics {
+    /// The failures of stores. A service has others, under the same name.
+    fn store_errors(&self) -> Vec<Metric> {
+        let help = "store calls that failed or took too long";
+        let errors = |store: Store| self.0.stores[store as usize].errors.load(Ordering::Relaxed);
+        let metric =
+            |(store, label)| Metric::counter("couplet_store_errors_total", help, errors(store)).label("store", label);
+        Store::ALL.into_iter().map(metric).collect()
     }
 }
 
@@ -154,12 +173,6 @@ impl Page {
         self.head(name, "histogram", "durations of store calls");
         for (store, label) in Store::ALL {
             counts.stores[store as usize].durations.write(&mut self.0, name, "store", label);
-        }
-        let name = "couplet_store_errors_total";
-        self.head(name, "counter", "store calls that failed or took too long");
-        for (store, label) in Store::ALL {
-            let errors = counts.stores[store as usize].errors.load(Ordering::Relaxed);
-            let _ = writeln!(self.0, "{name}{{store=\"{label}\"}} {errors}");
         }
         let (opened, closed) = (counts.opened.load(Ordering::Relaxed), counts.closed.load(Ordering::Relaxed));
         let open = usize::try_from(opened.saturating_sub(closed)).unwrap_or(usize::MAX);

@@ -103,6 +103,11 @@ impl MemoryEvents {
 
     fn add(&self, session: &str, stream: u64, event: StoredEvent) {
         let mut kept = lock(&self.kept);
+        let last = kept.sessions.get(session).and_then(|of| of.streams.get(&stream)?.back());
+        if last.is_some_and(|last| last.seq >= event.seq) {
+            // It was appended before.
+            return;
+        }
         kept.bytes += event.text.len();
         kept.count += 1;
         kept.order.push_back(session.to_owned());
@@ -127,9 +132,10 @@ impl MemoryEvents {
     fn find(&self, session: &str, stream: u64, seq: u64) -> Option<Vec<StoredEvent>> {
         let kept = lock(&self.kept);
         let events = kept.sessions.get(session)?.streams.get(&stream)?;
-        let complete = events.front().is_some_and(|first| first.seq <= seq.saturating_add(1))
-            && events.back().is_some_and(|last| last.seq >= seq);
-        complete.then(|| events.iter().filter(|e| e.seq > seq).cloned().collect())
+        let is_known = events.back().is_some_and(|last| last.seq >= seq);
+        let rest: Vec<StoredEvent> = events.iter().filter(|event| event.seq > seq).cloned().collect();
+        let is_complete = rest.iter().zip(1..).all(|(event, after)| event.seq.checked_sub(seq) == Some(after));
+        (is_known && is_complete).then_some(rest)
     }
 }
 

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use couplet::{
-    server::outcomes::{MemoryOutcomes, Outcomes},
+    server::{
+        ServerHandle,
+        outcomes::{MemoryOutcomes, Outcomes},
+    },
     types::ProtocolVersion,
 };
+use couplet_core::Service;
 use serde_json::json;
 
 use super::kit::{Link, Seen, call, eventually, keyed, open, tools};
@@ -71,6 +75,12 @@ async fn a_call_is_not_executed_without_the_store() {
     }
 }
 
+/// A number that the server reports.
+fn number(server: &ServerHandle, name: &str) -> u64 {
+    let metrics = server.metrics();
+    metrics.iter().find(|metric| metric.name == name).unwrap_or_else(|| panic!("no `{name}` in {metrics:?}")).value
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_outcome_that_cannot_be_stored_is_stored_later() {
     for &version in ProtocolVersion::ALL {
@@ -82,7 +92,13 @@ async fn an_outcome_that_cannot_be_stored_is_stored_later() {
         link.cut(true);
         seen.gate.add_permits(1);
         assert_eq!(first.await.unwrap(), "run 1", "the answer does not depend on the store: {version}");
+        assert_eq!(number(&server, "couplet_unstored_outcomes"), 1, "{version}");
+        assert_eq!(number(&server, "couplet_keyed_calls"), 1, "it is not over before its outcome is stored: {version}");
+        let failed = number(&server, "couplet_store_errors_total");
+        assert!(failed >= 1, "{version}");
         link.cut(false);
+        eventually(|| number(&server, "couplet_unstored_outcomes") == 0).await;
+        assert_eq!(number(&server, "couplet_store_errors_total"), failed, "{version}");
         let mut wire = open(&server, version).await;
         assert_eq!(call(&mut wire, "gate", "k").await, "run 1", "{version}");
         assert_eq!(seen.started(), 1, "{version}");
