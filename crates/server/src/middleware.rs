@@ -35,6 +35,28 @@ pub trait Middleware: Send + Sync + 'static {
 
     /// Returns the numbers that it reports to operators (default: none): see
     /// [`Service::metrics`](couplet_core::Service::metrics).
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use couplet_core::{BoxFuture, Call, Metric, Reply};
+    /// use couplet_server::{Middleware, Next};
+    ///
+    /// /// Counts calls.
+    /// #[derive(Default)]
+    /// struct Counted(AtomicU64);
+    ///
+    /// impl Middleware for Counted {
+    ///     fn handle(&self, call: Call, next: Next) -> BoxFuture<'static, Reply> {
+    ///         self.0.fetch_add(1, Ordering::Relaxed);
+    ///         Box::pin(next.run(call))
+    ///     }
+    ///
+    ///     fn metrics(&self) -> Vec<Metric> {
+    ///         vec![Metric::gauge("shop_calls", "calls since the start", self.0.load(Ordering::Relaxed))]
+    ///     }
+    /// }
+    /// # assert_eq!(Counted::default().metrics().len(), 1);
+    /// ```
     fn metrics(&self) -> Vec<Metric> {
         Vec::new()
     }

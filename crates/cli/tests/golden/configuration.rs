@@ -77,7 +77,7 @@ fn request_state_is_valid_after_a_restart_with_the_key() {
 
     let retry = ask(&mut start(Some(&one)));
     for (text, accepts) in
-        [(Some(one.clone()), true), (Some(format!("{two}\n{one}\n")), true), (Some(two.clone()), false), (None, false)]
+        [(Some(one.clone()), true), (Some(format!("{two}\n{one}\n")), true), (Some(two), false), (None, false)]
     {
         let mut gateway = start(text.as_deref());
         let stolen = call(&mut gateway, "bob", retry.clone());

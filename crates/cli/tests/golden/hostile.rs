@@ -167,7 +167,7 @@ fn s13_names_of_a_server_reach_it_in_one_header_each() {
     let serving = {
         let _runtime = runtime.enter();
         let transport = HttpTransport::from_listener(tokio::net::TcpListener::from_std(listener).unwrap());
-        transport.serve(server.clone(), Limits::default())
+        transport.serve(server, Limits::default())
     };
     runtime.spawn(serving);
     let recorded = Recorded::before(&url);

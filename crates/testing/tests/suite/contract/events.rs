@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use couplet_core::{BoxFuture, Error};
+use couplet_core::{BoxFuture, Error, sync::lock};
 use couplet_http::server::{EventStore, MemoryEvents, StoredEvent};
 use couplet_testing::contract;
 
@@ -56,7 +56,7 @@ impl Flawed {
 
     /// Notes an event, and returns how often it was appended before.
     fn note(&self, session: &str, stream: u64, seq: u64) -> usize {
-        let mut appended = self.appended.lock().unwrap();
+        let mut appended = lock(&self.appended);
         let count = appended.entry((session.to_owned(), stream, seq)).or_default();
         *count += 1;
         *count - 1
@@ -110,7 +110,7 @@ impl EventStore for Flawed {
                 }
             }
             if self.has(Flaw::StoresTwice) {
-                let appended = self.appended.lock().unwrap();
+                let appended = lock(&self.appended);
                 let twice = |event: &StoredEvent| {
                     appended.get(&(session.to_owned(), stream, event.seq)).is_some_and(|n| *n > 1)
                 };
@@ -122,7 +122,7 @@ impl EventStore for Flawed {
             // Nothing is left of the session instead of the newest events.
             let is_full = self.has(Flaw::LosesAllWhenFull)
                 && self.inner.after(session, stream, 0).await?.is_none()
-                && self.appended.lock().unwrap().contains_key(&(session.to_owned(), stream, 50));
+                && lock(&self.appended).contains_key(&(session.to_owned(), stream, 50));
             Ok(if is_full { None } else { found })
         })
     }
@@ -131,7 +131,7 @@ impl EventStore for Flawed {
         if self.has(Flaw::RemovesNothing) {
             return Box::pin(async { Ok(()) });
         }
-        self.appended.lock().unwrap().retain(|(of, ..), _| of != session);
+        lock(&self.appended).retain(|(of, ..), _| of != session);
         self.inner.remove(self.session(session))
     }
 }
