@@ -225,8 +225,10 @@ impl Flight<'_> {
         };
         match reply {
             Reply::InputRequired { asks, state } => {
-                let state = self.view.seals().state(call, self.target(), state.as_deref());
-                Reply::InputRequired { asks, state: Some(state) }
+                match self.view.seals().state(call, self.target(), state.as_deref()) {
+                    Ok(state) => Reply::InputRequired { asks, state: Some(state) },
+                    Err(error) => error.into(),
+                }
             }
             Reply::Extension { kind, done } => Reply::Extension { kind, done: TaskIds::map_result(done, &map) },
             Reply::Complete(done) if self.goal.door == Door::Task || call.params.has("task") => {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use couplet_core::{Call, Sealer};
+use couplet_types::RpcError;
 
 use crate::{
     names::{ServerId, hex},
@@ -61,14 +62,25 @@ impl Seals {
     }
 
     /// Seals the request state of a server, for one request of one principal.
-    pub(crate) fn state(&self, call: &Call, target: RoundTarget<'_>, state: Option<&str>) -> String {
+    ///
+    /// # Errors
+    /// If it is too long to be opened again.
+    pub(crate) fn state(
+        &self,
+        call: &Call,
+        target: RoundTarget<'_>,
+        state: Option<&str>,
+    ) -> Result<String, RpcError> {
         // The difference between no state and an empty one matters to the server.
         let state = state.map_or_else(|| "-".to_owned(), |state| format!("+{state}"));
         let content = arguments(call) + &state;
-        format!(
-            "{MARK}{}",
-            self.sealer.seal_id(&self.context("state", call.principal(), &target.parts(call)), &content)
-        )
+        let sealed = self.sealer.seal_id(&self.context("state", call.principal(), &target.parts(call)), &content);
+        if sealed.len() > Sealer::LONGEST_ID {
+            let (length, target) = (state.len(), target.raw);
+            let what = format!("the server's request state for `{target}` is too long for the host: {length} bytes");
+            return Err(RpcError::internal(what));
+        }
+        Ok(format!("{MARK}{sealed}"))
     }
 
     /// Opens it for the same request.

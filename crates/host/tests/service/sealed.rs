@@ -53,6 +53,37 @@ async fn asks(ctx: Ctx) -> Result<String, ToolError> {
     Ok(format!("{yes}"))
 }
 
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Note {
+    text: String,
+}
+
+/// The second question has the first answer in its request state.
+async fn asks_twice(ctx: Ctx) -> Result<String, ToolError> {
+    let note = ctx.elicit::<Note>("note", "what?").await?.accepted()?.text;
+    let yes = ctx.elicit::<Sure>("yes", "sure?").await?.accepted()?.yes;
+    Ok(format!("{} {yes}", note.len()))
+}
+
+/// Request state that is valid without the host is valid with it.
+#[tokio::test]
+async fn request_state_may_be_as_long_as_that_of_the_server() {
+    for far in [SESSIONS, STATELESS] {
+        in_time(far, async {
+            let server = Server::new("far", "1").versions([far]).tool(tool("asks", asks_twice)).build();
+            let host = Host::builder().server("one", server).build();
+            let client = Client::new("asker", "1").versions([STATELESS]).on_elicit(|ask| async move {
+                let text = "x".repeat(5000);
+                let answer = json!({ "text": text, "yes": true });
+                ask.accept(answer)
+            });
+            let client = client.connect(host.service()).await.unwrap();
+            assert_eq!(client.call("one__asks", ()).await.unwrap().text(), "5000 true");
+        })
+        .await;
+    }
+}
+
 /// Request state of one principal, tool or profile is not valid for another.
 #[tokio::test]
 async fn s12_request_state_belongs_to_its_caller() {

@@ -329,6 +329,30 @@ async fn a_session_belongs_to_whoever_opened_it() {
     }
 }
 
+/// What another principal sends about a session is answered as if there were none: its id, and the ids of its events.
+#[tokio::test]
+async fn s12_a_session_of_another_principal_does_not_exist() {
+    for version in &ALL[..3] {
+        let home = endpoint();
+        let client = Client::open(&home, version, "Bearer alice:read").await;
+        let ping = call(1, "ping", &json!({}));
+        for (method, body) in [("POST", &ping), ("GET", &Value::Null), ("DELETE", &Value::Null)] {
+            let mut answers = Vec::new();
+            for session in [client.session.as_deref().unwrap(), "00000000-0000-4000-8000-000000000000"] {
+                let headers = [("mcp-session-id", session), ("last-event-id", "1-1")];
+                let reply = send(&home, authorized(method, "Bearer eve:read,write", &headers, body)).await;
+                let status = reply.status.as_u16();
+                answers.push((status, reply.json().await));
+            }
+            assert_eq!(answers[0].0, 404, "{version}: {method}");
+            assert_eq!(answers[0], answers[1], "{version}: {method}");
+        }
+        let headers = [("mcp-session-id", client.session.as_deref().unwrap())];
+        let alice = send(&home, authorized("POST", "Bearer alice:read", &headers, &ping)).await;
+        assert_eq!(alice.status, 200, "{version}: it was not ended");
+    }
+}
+
 /// The first transport has no scopes of its own; but its sessions belong to somebody, too, and its tools ask.
 #[tokio::test]
 async fn the_first_transport_knows_who_asks() {
