@@ -14,7 +14,7 @@ use std::{
 use couplet_types::RawJson;
 
 use crate::{
-    server::{bus::unpublished::Unpublished, relay::Passed},
+    server::{bus::unpublished::Unpublished, relay::Passed, union::Union},
     sync::lock,
 };
 
@@ -161,6 +161,8 @@ pub(crate) enum Reach {
 #[derive(Debug, Default)]
 pub(crate) struct Sinks {
     all: Vec<Weak<Mutex<Sink>>>,
+    /// The union of their filters.
+    pub(crate) union: Union,
     /// The number of dropped subscriptions. They are removed in batches, which makes each cheap.
     ended: usize,
     /// The hubs that receive every change of this one.
@@ -171,32 +173,6 @@ pub(crate) struct Sinks {
     pub(crate) watchers: Vec<Waker>,
     /// The changes that wait for the bridge to other replicas, if there is one.
     pub(crate) unpublished: Option<Unpublished>,
-}
-
-impl Sinks {
-    /// The union of all filters.
-    pub(crate) fn interest(&self) -> Filter {
-        let mut all = Filter::new();
-        for sink in self.all.iter().filter_map(Weak::upgrade) {
-            let sink = lock(&sink);
-            all.tools |= sink.interest.tools;
-            all.prompts |= sink.interest.prompts;
-            all.resources |= sink.interest.resources;
-            all.uris.extend(sink.interest.uris.iter().cloned());
-        }
-        all
-    }
-
-    /// The topics of all filters.
-    pub(crate) fn topics(&self) -> BTreeSet<Topic> {
-        let mut all = BTreeSet::new();
-        for sink in self.all.iter().filter_map(Weak::upgrade) {
-            let interest = &lock(&sink).interest;
-            let topics = interest.topics.iter().map(|(member, key)| Topic::new(member, key));
-            all.extend(topics.map(|topic| topic.for_principal(interest.principal.clone())));
-        }
-        all
-    }
 }
 
 impl Hub {
@@ -232,8 +208,14 @@ impl Hub {
     /// Subscribes to changes. Dropping the subscription ends it.
     pub fn subscribe(&self, interest: Filter) -> Subscription {
         let sink = Arc::new(Mutex::new(Sink { interest, news: BTreeSet::new(), waker: None }));
-        lock(&self.0).all.push(Arc::downgrade(&sink));
-        self.interest_changed();
+        let is_changed = {
+            let mut sinks = lock(&self.0);
+            sinks.all.push(Arc::downgrade(&sink));
+            sinks.union.replace(&Filter::new(), &lock(&sink).interest)
+        };
+        if is_changed {
+            self.interest_changed();
+        }
         Subscription { sink, hub: Arc::downgrade(&self.0) }
     }
 
@@ -364,14 +346,17 @@ impl Subscription {
 
     /// Updates the filter of the subscription.
     pub fn update<R>(&self, change: impl FnOnce(&mut Filter) -> R) -> R {
-        let result = {
-            let mut sink = lock(&self.sink);
-            let result = change(&mut sink.interest);
-            let Sink { interest, news, .. } = &mut *sink;
-            news.retain(|c| interest.covers(c));
-            result
-        };
-        if let Some(hub) = self.hub.upgrade() {
+        let hub = self.hub.upgrade();
+        let mut sinks = hub.as_ref().map(|hub| lock(hub));
+        let mut sink = lock(&self.sink);
+        let before = sink.interest.clone();
+        let result = change(&mut sink.interest);
+        let Sink { interest, news, .. } = &mut *sink;
+        news.retain(|c| interest.covers(c));
+        let is_changed = sinks.as_mut().is_some_and(|sinks| sinks.union.replace(&before, interest));
+        drop(sink);
+        drop(sinks);
+        if let Some(hub) = hub.filter(|_| is_changed) {
             Hub(hub).interest_changed();
         }
         result
@@ -381,8 +366,9 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let Some(hub) = self.hub.upgrade() else { return };
-        lock(&self.sink).interest = Filter::new();
         let mut sinks = lock(&hub);
+        let interest = std::mem::take(&mut lock(&self.sink).interest);
+        let is_changed = sinks.union.replace(&interest, &Filter::new());
         sinks.ended += 1;
         if sinks.ended * 2 > sinks.all.len() {
             let this = Arc::as_ptr(&self.sink);
@@ -391,6 +377,8 @@ impl Drop for Subscription {
             sinks.ended = 0;
         }
         drop(sinks);
-        Hub(hub).interest_changed();
+        if is_changed {
+            Hub(hub).interest_changed();
+        }
     }
 }

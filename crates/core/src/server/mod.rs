@@ -27,3 +27,4 @@ pub(crate) mod running;
 pub(crate) mod seal;
 mod seal_id;
 pub(crate) mod session;
+pub(crate) mod union;

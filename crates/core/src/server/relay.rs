@@ -99,7 +99,7 @@ impl Hub {
     pub fn interest(&self) -> Filter {
         let (mut all, passed) = {
             let sinks = lock(&self.0);
-            (sinks.interest(), sinks.passed.clone())
+            (sinks.union.filter(), sinks.passed.clone())
         };
         passed.iter().for_each(|passed| passed.add_interest(&mut all));
         all
@@ -119,7 +119,7 @@ impl Hub {
     pub fn topics(&self) -> BTreeSet<Topic> {
         let (mut all, passed) = {
             let sinks = lock(&self.0);
-            (sinks.topics(), sinks.passed.clone())
+            (sinks.union.topics(), sinks.passed.clone())
         };
         for passed in passed {
             let Some(hub) = passed.to.upgrade() else { continue };
