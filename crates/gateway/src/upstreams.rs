@@ -77,6 +77,7 @@ fn options(server: &Server) -> UpstreamOptions {
     };
     options.idle_stop = settings.idle_stop.map(|time| time.0);
     options.max_message = limits.message.map(|size| size.0);
+    options.revision = settings.revision.map(|revision| revision.0);
     let set = |option: &mut std::time::Duration, time: Option<config::Time>| {
         *option = time.map_or(*option, |time| time.0);
     };

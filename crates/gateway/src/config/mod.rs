@@ -4,6 +4,7 @@ mod de;
 mod foreign;
 mod launch;
 mod layout;
+mod revision;
 mod schema;
 mod sections;
 mod server;
@@ -29,6 +30,7 @@ use de::Problem;
 use layout::Layout;
 
 pub use launch::Launch;
+pub use revision::Revision;
 pub use schema::schema;
 pub use sections::{Audit, AuditArgs, Consent, Discovery, Listen, ListenAuth, Names, OnFull, Profile, ProfileTools};
 pub use server::Server;

@@ -17,6 +17,7 @@ pub(super) const SETTINGS: &[&str] = &[
     "trust",
     "limits",
     "isolation",
+    "revision",
     "tools",
     "effects",
     "labels",

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::units::{Size, Time};
+use super::{
+    revision::Revision,
+    units::{Size, Time},
+};
 
 /// The settings of a server.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -27,6 +30,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Which callers share a connection to a server with sessions (default: `session`).
     pub isolation: Isolation,
+    /// The only revision of the protocol that is used with the server (default: the latest that both have).
+    pub revision: Option<Revision>,
     /// The tools that are offered.
     pub tools: Tools,
     /// The effect of tools by name; `*` matches any text. It takes precedence over annotations.

@@ -18,5 +18,6 @@ mod profiles;
 #[cfg(unix)]
 mod projects;
 mod reload;
+mod revision;
 mod rules;
 mod wire;

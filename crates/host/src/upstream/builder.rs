@@ -65,6 +65,10 @@ impl UpstreamBuilder {
             Some(size) => client.limits(Limits::default().max_message(size)),
             None => client,
         };
+        let client = match options.revision {
+            Some(revision) => client.versions([revision]),
+            None => client,
+        };
         let shared = Arc::new(UpstreamShared::new(id, options, client, SharedTarget::new(target), starts, stderr));
         if let Some(reason) = quarantined {
             shared.wanted.send_modify(|wanted| wanted.blocked = Some(Halt::Quarantined(reason)));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use couplet_client::Backoff;
 use couplet_proxy::Isolation;
+use couplet_types::ProtocolVersion;
 
 /// The options of an [`Upstream`](super::Upstream): when it starts, its timeouts, limits and restarts.
 ///
@@ -54,6 +55,8 @@ pub struct UpstreamOptions {
     pub isolation: Isolation,
     /// The maximum size of a message of the server, in bytes (default: that of the client).
     pub max_message: Option<usize>,
+    /// The only revision of the protocol that is used with the server (default: those of the client).
+    pub revision: Option<ProtocolVersion>,
 }
 
 impl Default for UpstreamOptions {
@@ -75,6 +78,7 @@ impl Default for UpstreamOptions {
             connections: 16,
             isolation: Isolation::Session,
             max_message: None,
+            revision: None,
         }
     }
 }
