@@ -55,8 +55,14 @@ pub(super) fn clients_and_servers(bench: &Bench, programs: &Path, couplet: Progr
     }
     sides.push(Side { name: OURS, offers: IN_FRONT, latest: IN_FRONT[1], programs: couplet });
     let gateway = Gateway { couplet: programs.join("couplet"), logs: &bench.logs };
-    let mut servers: Vec<(&Side, Transport)> = sides.iter().map(|side| (side, Transport::Http)).collect();
-    servers.extend(sides.last().map(|side| (side, Transport::Stdio)));
+    let mut servers: Vec<Behind> = sides.iter().map(|side| Behind { side, way: Way::Latest }).collect();
+    // Those that have both eras, in the other one, too.
+    let has_both = |side: &&Side| side.latest == IN_FRONT[1];
+    servers.extend(sides.iter().filter(has_both).map(|side| Behind { side, way: Way::Sessions }));
+    servers.extend(
+        sides.iter().filter(|side| LISTENING.contains(&side.name)).map(|side| Behind { side, way: Way::Listens }),
+    );
+    servers.extend(sides.last().map(|side| Behind { side, way: Way::GatewayOnStdio }));
     let columns: Vec<Column> = servers.chunks(AT_ONCE).flat_map(|servers| gateway.columns(servers, &sides)).collect();
     println!("\n{}\n", table(&sides, &columns));
     for cell in columns.iter().flat_map(|column| &column.cells) {
@@ -68,6 +74,50 @@ pub(super) fn clients_and_servers(bench: &Bench, programs: &Path, couplet: Progr
 
 const fn side(peer: &Peer, programs: Programs) -> Side {
     Side { name: peer.name, offers: peer.client, latest: peer.latest, programs }
+}
+
+/// The servers that are also tried where they listen themselves.
+const LISTENING: &[&str] = &["python", "fastmcp", "ts-v2"];
+
+/// A server behind a gateway.
+#[derive(Clone, Copy)]
+struct Behind<'a> {
+    side: &'a Side,
+    way: Way,
+}
+
+/// How a server is behind a gateway.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The gateway starts it, and speaks its latest revision.
+    Latest,
+    /// The gateway starts it, and speaks the latest revision with sessions.
+    Sessions,
+    /// It listens.
+    Listens,
+    /// As the first, and the client starts the gateway.
+    GatewayOnStdio,
+}
+
+impl Behind<'_> {
+    fn name(self) -> String {
+        let name = self.side.name;
+        match self.way {
+            Way::Latest => name.to_owned(),
+            Way::Sessions => format!("{name}, sessions"),
+            Way::Listens => format!("{name}, HTTP"),
+            Way::GatewayOnStdio => format!("{name}, stdio"),
+        }
+    }
+
+    fn folder(self, logs: &Path) -> PathBuf {
+        logs.join(format!("gateway-{}", self.name().replace(", ", "-")))
+    }
+
+    /// The era in which the gateway speaks with it.
+    fn era(self) -> Era {
+        Era::of(if self.way == Way::Sessions { IN_FRONT[0] } else { self.side.latest })
+    }
 }
 
 /// All clients with one server.
@@ -98,14 +148,14 @@ struct Gateway<'a> {
 
 impl Gateway<'_> {
     /// All clients with some servers, each of which has a thread.
-    fn columns(&self, servers: &[(&Side, Transport)], clients: &[Side]) -> Vec<Column> {
+    fn columns(&self, servers: &[Behind<'_>], clients: &[Side]) -> Vec<Column> {
         thread::scope(|scope| {
             let threads: Vec<_> = servers
                 .iter()
-                .map(|&(server, transport)| {
-                    scope.spawn(move || match transport {
-                        Transport::Http => self.over_http(server, clients),
-                        Transport::Stdio => self.over_stdio(server, clients),
+                .map(|&server| {
+                    scope.spawn(move || match server.way {
+                        Way::GatewayOnStdio => self.over_stdio(server, clients),
+                        _ => self.over_http(server, clients),
                     })
                 })
                 .collect();
@@ -114,46 +164,53 @@ impl Gateway<'_> {
     }
 
     /// All clients with one server; the gateway listens.
-    fn over_http(&self, server: &Side, clients: &[Side]) -> Column {
-        let folder = self.logs.join(format!("gateway-{}", server.name));
-        let running = self
-            .configure(server, &folder)
-            .and_then(|config| serve(|port| gateway::serve(&self.couplet, &config, port), &folder.join("gateway.log")));
-        let place = running.as_ref().map_err(Clone::clone).and_then(|(_, port)| {
+    fn over_http(&self, server: Behind<'_>, clients: &[Side]) -> Column {
+        let folder = server.folder(self.logs);
+        let running = self.configure(server, &folder).and_then(|(config, behind)| {
+            let (group, port) =
+                serve(|port| gateway::serve(&self.couplet, &config, port), &folder.join("gateway.log"))?;
+            Ok((group, behind, port))
+        });
+        let place = running.as_ref().map_err(Clone::clone).and_then(|(.., port)| {
             listed(&self.couplet, &url(port), &["add(".to_owned()], &folder.join("state"))?;
             Ok(Place::Port(port.clone()))
         });
-        self.column(server.name.to_owned(), (server, clients), &place, &folder)
+        self.column(server, clients, &place, &folder)
     }
 
     /// All clients with one server; each starts a gateway.
-    fn over_stdio(&self, server: &Side, clients: &[Side]) -> Column {
-        let folder = self.logs.join(format!("gateway-{}-stdio", server.name));
+    fn over_stdio(&self, server: Behind<'_>, clients: &[Side]) -> Column {
+        let folder = server.folder(self.logs);
         let place = self
             .configure(server, &folder)
-            .map(|config| [&text(&self.couplet), "gateway", &text(&config)].map(str::to_owned).to_vec());
-        self.column(format!("{}, stdio", server.name), (server, clients), &place.map(Place::Line), &folder)
+            .map(|(config, _)| [&text(&self.couplet), "gateway", &text(&config)].map(str::to_owned).to_vec());
+        self.column(server, clients, &place.map(Place::Line), &folder)
     }
 
-    fn configure(&self, server: &Side, folder: &Path) -> Result<PathBuf, Failure> {
+    /// The configuration of the gateway, and the server, if it listens.
+    fn configure(&self, server: Behind<'_>, folder: &Path) -> Result<(PathBuf, Option<Group>), Failure> {
         // The gateway may start several processes of a server, which share a file.
-        let ledger = text(&folder.join("ledger"));
-        let line = server.programs.server_line().into_iter().chain([ledger]).collect();
-        gateway::configure(folder, &[(server.name, Upstream::Command(line))], Names::Bare, Pins::On)
+        let (programs, ledger) = (&server.side.programs, text(&folder.join("ledger")));
+        let line = || programs.server_line().into_iter().chain([ledger]).collect();
+        let (upstream, listening) = match server.way {
+            Way::Listens => {
+                let log = self.logs.join(format!("gateway-behind-{}.log", server.side.name));
+                let (group, port) = serve(|port| programs.server(&["http", port]), &log)?;
+                (Upstream::Url(url(&port)), Some(group))
+            }
+            Way::Sessions => (Upstream::CommandIn(line(), IN_FRONT[0]), None),
+            Way::Latest | Way::GatewayOnStdio => (Upstream::Command(line()), None),
+        };
+        let config = gateway::configure(folder, &[(server.side.name, upstream)], Names::Bare, Pins::On)?;
+        Ok((config, listening))
     }
 
-    fn column(
-        &self,
-        name: String,
-        (server, clients): (&Side, &[Side]),
-        place: &Result<Place, Failure>,
-        folder: &Path,
-    ) -> Column {
+    fn column(&self, server: Behind<'_>, clients: &[Side], place: &Result<Place, Failure>, folder: &Path) -> Column {
+        let name = server.name();
         let cells = each(clients).map(|(client, revision)| {
             let transport = if matches!(place, Ok(Place::Line(_))) { Transport::Stdio } else { Transport::Http };
-            // The gateway speaks the latest revision that the server does.
-            let (front, behind) = (Era::of(revision), Era::of(server.latest));
-            let plan = Plan::new((client.name, front), (server.name, behind), transport);
+            let (front, behind) = (Era::of(revision), server.era());
+            let plan = Plan::new((client.name, front), (server.side.name, behind), transport);
             let outcome = match place {
                 Ok(place) => one(client, revision, place, &plan, folder),
                 Err(why) => Err(why.clone()),
