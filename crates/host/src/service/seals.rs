@@ -65,12 +65,7 @@ impl Seals {
     ///
     /// # Errors
     /// If it is too long to be opened again.
-    pub(crate) fn state(
-        &self,
-        call: &Call,
-        target: RoundTarget<'_>,
-        state: Option<&str>,
-    ) -> Result<String, RpcError> {
+    pub(crate) fn state(&self, call: &Call, target: RoundTarget<'_>, state: Option<&str>) -> Result<String, RpcError> {
         // The difference between no state and an empty one matters to the server.
         let state = state.map_or_else(|| "-".to_owned(), |state| format!("+{state}"));
         let content = arguments(call) + &state;
