@@ -4,6 +4,7 @@
 //! It is counted strictly: a warning is a failure, and so is a run that says nothing.
 
 mod bench;
+mod excuses;
 mod outcome;
 mod suite;
 mod through;

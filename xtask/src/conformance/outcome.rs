@@ -24,6 +24,14 @@ impl Outcome {
         Self { broken: Some(why), ..Self::default() }
     }
 
+    /// The ids of the checks that failed or warned.
+    pub(super) fn bad_ids(&self) -> impl Iterator<Item = &str> {
+        self.bad.iter().map(|bad| {
+            let id = bad.split_once(' ').and_then(|(_, rest)| rest.split_once(':'));
+            id.map_or(bad.as_str(), |(id, _)| id)
+        })
+    }
+
     pub(super) fn failed(&self) -> usize {
         self.bad.len() + usize::from(self.broken.is_some())
     }
