@@ -15,10 +15,10 @@ use crate::{Failure, workspace::command};
 pub(crate) enum Upstream {
     /// A program that the gateway starts, and its arguments.
     Command(Vec<String>),
-    /// The same, with the only revision that the gateway uses with it.
-    CommandIn(Vec<String>, &'static str),
     /// The address of a server that listens.
     Url(String),
+    /// The same, with the only revision that the gateway uses with it.
+    UrlIn(String, &'static str),
 }
 
 impl Upstream {
@@ -28,12 +28,8 @@ impl Upstream {
                 let (program, arguments) = words.split_first().map_or(("", [].as_slice()), |(p, a)| (p.as_str(), a));
                 json!({ "command": program, "args": arguments })
             }
-            Self::CommandIn(words, revision) => {
-                let mut entry = Self::Command(words.clone()).entry();
-                entry["revision"] = json!(revision);
-                entry
-            }
             Self::Url(url) => json!({ "url": url }),
+            Self::UrlIn(url, revision) => json!({ "url": url, "revision": revision }),
         }
     }
 }

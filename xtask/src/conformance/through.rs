@@ -170,10 +170,8 @@ impl Through {
 /// `couplet run` on a port.
 fn run_command(couplet: &Path, upstream: &Upstream, port: &str, state: PathBuf) -> std::process::Command {
     let target = match upstream {
-        Upstream::Command(words) | Upstream::CommandIn(words, _) => {
-            words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ")
-        }
-        Upstream::Url(url) => url.clone(),
+        Upstream::Command(words) => words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
+        Upstream::Url(url) | Upstream::UrlIn(url, _) => url.clone(),
     };
     let mut run = command(&couplet.to_string_lossy());
     run.args(["run", &target, "--http", port]).env("XDG_STATE_HOME", state);

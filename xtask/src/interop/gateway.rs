@@ -91,7 +91,7 @@ struct Behind<'a> {
 enum Way {
     /// The gateway starts it, and speaks its latest revision.
     Latest,
-    /// The gateway starts it, and speaks the latest revision with sessions.
+    /// It listens, and the gateway speaks the latest revision with sessions.
     Sessions,
     /// It listens.
     Listens,
@@ -192,13 +192,19 @@ impl Gateway<'_> {
         // The gateway may start several processes of a server, which share a file.
         let (programs, ledger) = (&server.side.programs, text(&folder.join("ledger")));
         let line = || programs.server_line().into_iter().chain([ledger]).collect();
+        let listening = || {
+            let log = folder.with_extension("server.log");
+            serve(|port| programs.server(&["http", port]), &log).map(|(group, port)| (group, url(&port)))
+        };
         let (upstream, listening) = match server.way {
             Way::Listens => {
-                let log = self.logs.join(format!("gateway-behind-{}.log", server.side.name));
-                let (group, port) = serve(|port| programs.server(&["http", port]), &log)?;
-                (Upstream::Url(url(&port)), Some(group))
+                let (group, url) = listening()?;
+                (Upstream::Url(url), Some(group))
             }
-            Way::Sessions => (Upstream::CommandIn(line(), IN_FRONT[0]), None),
+            Way::Sessions => {
+                let (group, url) = listening()?;
+                (Upstream::UrlIn(url, IN_FRONT[0]), Some(group))
+            }
             Way::Latest | Way::GatewayOnStdio => (Upstream::Command(line()), None),
         };
         let config = gateway::configure(folder, &[(server.side.name, upstream)], Names::Bare, Pins::On)?;
