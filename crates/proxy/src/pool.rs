@@ -19,7 +19,9 @@ use std::{
 
 use couplet_client::ClientBuilder;
 use couplet_core::{Change, Connect, Error, ErrorKind, Hub, Peer, sync::lock};
-use couplet_types::{Notification, PromptListChanged, ResourceListChanged, TaskStatusChanged, ToolListChanged};
+use couplet_types::{
+    Notification, PromptListChanged, ResourceListChanged, ResourceUpdated, TaskStatusChanged, ToolListChanged,
+};
 use tokio::{
     sync::{Notify, oneshot},
     time::{Instant, timeout},
@@ -353,7 +355,7 @@ impl Pool {
         Some(begun)
     }
 
-    /// Forwards list changes of a connection, and removes it when it ends.
+    /// Forwards changes of a connection, and removes it when it ends.
     fn watch(self: &Arc<Self>, id: u64, upstream: &Arc<Upstream>) {
         let (pool, hub, mut notices) = (Arc::downgrade(self), self.hub.clone(), upstream.client.notifications());
         let (asking, revision, tasks) = (upstream.asking.clone(), upstream.client.revision(), self.tasks.clone());
@@ -367,6 +369,15 @@ impl Pool {
                         }
                         hub.send(change);
                     }
+                    // Updates on the first connection, which has the subscriptions, are forwarded there.
+                    (None, _) if notice.method == ResourceUpdated::METHOD => {
+                        let (pool, upstream) = (pool.upgrade(), upstream.upgrade());
+                        let is_lead = pool.zip(upstream).is_none_or(|(pool, upstream)| pool.is_lead(&upstream));
+                        match notice.params.read_str("uri") {
+                            Ok(Some(uri)) if !is_lead => hub.send(Change::Updated(uri.into_owned())),
+                            _ => {}
+                        }
+                    }
                     (None, Some(session)) => session.notify(revision, &notice.method, &notice.params).await,
                     (None, None) if notice.method == TaskStatusChanged::METHOD => {
                         let upstream = upstream.upgrade();
@@ -377,6 +388,11 @@ impl Pool {
             }
             pool.upgrade().into_iter().for_each(|pool| pool.remove(id));
         });
+    }
+
+    /// Whether a connection is the one for requests that are the same for every caller.
+    fn is_lead(&self, upstream: &Arc<Upstream>) -> bool {
+        self.lock().slots.first().is_some_and(|slot| Arc::ptr_eq(&slot.upstream, upstream))
     }
 
     /// Starts no other call on a connection, unless it belongs to one session.

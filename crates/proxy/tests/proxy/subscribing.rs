@@ -4,12 +4,14 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use couplet_client::{Client, Filter};
 use couplet_core::{
-    BoxFuture, Call, Change, ClientNotification, Connect, Connected, Description, Error, Hub, Inbound, Limits,
-    Refusals, Reply, Service,
+    BoxFuture, Call, Change, ClientNotification, Connect, Connected, Description, Error, Hub, Inbound, Limits, Project,
+    Refusals, Reply, Revision, Service,
 };
 use couplet_proxy::Proxy;
-use couplet_server::{Server, ServerHandle, resource};
+use couplet_server::{Ctx, Server, ServerHandle, resource, tool};
 use couplet_types::{ProtocolVersion, RpcError};
+use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::kit::{SESSIONS, STATELESS};
@@ -145,5 +147,37 @@ async fn a_server_that_never_acknowledges_is_not_waited_for() {
         let (_proxy, client) = connect(&slow, Duration::from_secs(10), near).await;
         let error = client.listen(Filter::new().resource("slow://one")).await.map(drop).unwrap_err().to_string();
         assert!(error.contains("has not confirmed the subscription within 10s"), "{near} to {far}: {error}");
+    }
+}
+
+/// Changes its resource, and notifies the session of the call alone, as servers of some SDKs do.
+async fn touch(ctx: Ctx) -> &'static str {
+    let updated = json!({ "uri": "one://file" });
+    ctx.call().outbox.lasting().notify("notifications/resources/updated", Updated(updated)).await;
+    "touched"
+}
+
+#[derive(Serialize)]
+struct Updated(Value);
+
+impl Project for Updated {
+    fn project(&mut self, _: Revision) {}
+}
+
+/// A server with sessions may notify only the session in which something changed: each session hears of its own.
+#[tokio::test]
+async fn an_update_in_one_session_reaches_its_subscribers() {
+    let server = Server::new("far", "1").versions([SESSIONS]).tool(tool("touch", touch));
+    let server = server.resource(resource("one://file", || "content").subscribable()).build();
+    let proxy = Proxy::connect(Client::new("proxy", "1"), server).await.unwrap();
+    // The first one has the connection on which the proxy subscribes.
+    let mut clients = Vec::new();
+    for _ in 0..2 {
+        let client = Client::new("listener", "1").versions([SESSIONS]).connect(proxy.service()).await.unwrap();
+        let mut changes = client.listen(Filter::new().resource("one://file")).await.unwrap();
+        assert_eq!(client.call("touch", ()).await.unwrap().text(), "touched");
+        let change = tokio::time::timeout(Duration::from_secs(20), changes.next()).await.expect("it is notified");
+        assert!(matches!(change, Some(couplet_client::Change::Updated(uri)) if uri == "one://file"));
+        clients.push(client);
     }
 }
