@@ -11,7 +11,7 @@ use super::at_once;
 /// and must have room for a hundred small ones.
 ///
 /// ```
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// use couplet_http::server::MemoryEvents;
 /// use couplet_testing::contract;
 ///
@@ -34,7 +34,7 @@ pub async fn event_store(store: &dyn EventStore) {
 /// than 100 small events of a session.
 ///
 /// ```
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// use couplet_http::server::MemoryEvents;
 /// use couplet_testing::contract;
 ///
