@@ -79,6 +79,9 @@ const fn side(peer: &Peer, programs: Programs) -> Side {
 /// The servers that are also tried where they listen themselves.
 const LISTENING: &[&str] = &["python", "fastmcp", "ts-v2"];
 
+/// The servers that notify of updates only the session that made them, if it is subscribed.
+const OWN_UPDATES: &[&str] = &["ts-v2"];
+
 /// A server behind a gateway.
 #[derive(Clone, Copy)]
 struct Behind<'a> {
@@ -217,6 +220,10 @@ impl Gateway<'_> {
             let transport = if matches!(place, Ok(Place::Line(_))) { Transport::Stdio } else { Transport::Http };
             let (front, behind) = (Era::of(revision), server.era());
             let plan = Plan::new((client.name, front), (server.side.name, behind), transport);
+            let plan = match server.way {
+                Way::Sessions if OWN_UPDATES.contains(&server.side.name) => plan.without_updates(server.side.name),
+                _ => plan,
+            };
             let outcome = match place {
                 Ok(place) => one(client, revision, place, &plan, folder),
                 Err(why) => Err(why.clone()),

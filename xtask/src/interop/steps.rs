@@ -127,6 +127,16 @@ impl Plan {
         self
     }
 
+    /// The same plan for a server that notifies of an update only the session that made it, if it is subscribed.
+    pub(super) fn without_updates(mut self, server: &str) -> Self {
+        if self.steps.contains(&"subscribe") {
+            self.steps.retain(|step| *step != "subscribe");
+            let why = "it notifies only the session that made the change, and the gateway subscribes in another one";
+            self.absent.push(("subscribe", format!("{server} server with sessions: {why}")));
+        }
+        self
+    }
+
     /// The same plan without what a revision does not have.
     pub(super) fn in_revision(mut self, revision: &str) -> Self {
         if WITHOUT_TASKS.contains(&revision) && self.steps.contains(&"task") {
