@@ -17,8 +17,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 impl<'de> Deserialize<'de> for Revision {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        let known = ProtocolVersion::ALL.iter().find(|version| version.as_str() == text);
-        known.map(|version| Self(*version)).ok_or_else(|| {
+        text.parse().map(Self).map_err(|_| {
             let names: Vec<_> = names().collect();
             de::Error::custom(format!(
                 "`{text}` is not a revision of the protocol: expected one of {}",

@@ -159,12 +159,13 @@ impl Flight<'_> {
                     return Box::pin(admitted.ended(reply, End::Unavailable { sent: false })).await;
                 }
             };
-            if in_round && !running.proxy().passes_rounds_on(call.revision) {
+            let passes_rounds_on = running.proxy().passes_rounds_on(call.revision);
+            if in_round && !passes_rounds_on {
                 // The server has sessions now, so its state means nothing any more.
                 return Box::pin(admitted.ended(Call::invalid_state().into(), End::Refused)).await;
             }
             admitted.enter(Stage::Upstream);
-            let link = match running.proxy().passes_rounds_on(call.revision) {
+            let link = match passes_rounds_on {
                 true => &self.member().link_of_rounds,
                 false => &self.member().link,
             };
