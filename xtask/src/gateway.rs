@@ -17,7 +17,9 @@ pub(crate) enum Upstream {
     Command(Vec<String>),
     /// The address of a server that listens.
     Url(String),
-    /// The same, with the only revision that the gateway uses with it.
+    /// The same with HTTP/2, in which all requests share a connection.
+    UrlInHttp2(String),
+    /// The address, with the only revision that the gateway uses with it.
     UrlIn(String, &'static str),
 }
 
@@ -29,6 +31,7 @@ impl Upstream {
                 json!({ "command": program, "args": arguments })
             }
             Self::Url(url) => json!({ "url": url }),
+            Self::UrlInHttp2(url) => json!({ "url": url, "http2": true }),
             Self::UrlIn(url, revision) => json!({ "url": url, "revision": revision }),
         }
     }

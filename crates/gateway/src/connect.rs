@@ -2,12 +2,13 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use couplet_auth::client::{FileStore, OAuth};
 use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits, sync::lock};
 use couplet_hosts::{Entry, Remote, Stdio, Text};
+use couplet_http::client::HyperClient;
 use couplet_stdio::Command;
 
 use crate::{
@@ -69,6 +70,8 @@ pub(crate) struct Target {
     env_file: Option<Text>,
     removed: Vec<String>,
     auth: Option<Auth>,
+    /// The HTTP client of all connections, if they are in HTTP/2 without TLS.
+    http2: Option<OnceLock<Result<Arc<HyperClient>, Error>>>,
     /// The project's file that it comes from.
     project: Option<PathBuf>,
     secrets: Secrets,
@@ -102,6 +105,7 @@ impl Target {
             env_file: server.env_file.clone(),
             removed: server.removed.clone(),
             auth: server.settings.auth,
+            http2: server.settings.http2.then(OnceLock::new),
             project: server.project.clone(),
             secrets,
             logins,
@@ -168,6 +172,10 @@ impl Target {
         let target = couplet_http::connect(remote.url.to_string());
         let target =
             remote.headers.iter().fold(target, |target, (name, value)| target.header(name, &value.to_string()));
+        let target = match &self.http2 {
+            Some(client) => target.client(client.get_or_init(http2).clone()?),
+            None => target,
+        };
         let has_header = remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         let url = remote.url.to_string();
         let needed = format!("authentication required: run `couplet login {}`", shown(&url));
@@ -184,6 +192,10 @@ impl Target {
             }
         }
     }
+}
+
+fn http2() -> Result<Arc<HyperClient>, Error> {
+    HyperClient::builder().http2_prior_knowledge().build().map(Arc::new)
 }
 
 /// A URL without its query, which may be a secret.

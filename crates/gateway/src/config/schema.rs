@@ -18,6 +18,7 @@ pub(super) const SETTINGS: &[&str] = &[
     "limits",
     "isolation",
     "revision",
+    "http2",
     "tools",
     "effects",
     "labels",

@@ -32,6 +32,9 @@ pub struct Settings {
     pub isolation: Isolation,
     /// The only revision of the protocol that is used with the server (default: the latest that both have).
     pub revision: Option<Revision>,
+    /// Whether the server, at an `http://` URL, speaks HTTP/2 without TLS: all requests share a connection (default:
+    /// HTTP/1.1; over TLS the version is negotiated).
+    pub http2: bool,
     /// The tools that are offered.
     pub tools: Tools,
     /// The effect of tools by name; `*` matches any text. It takes precedence over annotations.

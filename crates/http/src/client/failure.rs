@@ -36,6 +36,8 @@ pub enum ConnectFailure {
     NotTls,
     /// An `http://` address leads to a server that does not speak plain HTTP; it may speak TLS.
     NotHttp,
+    /// The client was told to speak HTTP/2 without TLS, and the server does not.
+    NotHttp2,
     /// The proxy on the way to the server cannot be reached, or does not connect to it.
     Proxy,
     /// Nothing listens at the address.
@@ -58,6 +60,9 @@ impl ConnectFailure {
     fn named(error: &(dyn StdError + 'static)) -> Option<Self> {
         if let Some(error) = error.downcast_ref::<rustls::Error>() {
             return Self::of_tls(error);
+        }
+        if error.is::<NotHttp2>() {
+            return Some(Self::NotHttp2);
         }
         if error.is::<ProxyFailure>() {
             return Some(Self::Proxy);
@@ -114,6 +119,7 @@ impl ConnectFailure {
             Self::ClientCertificate => "does not let the client in without a certificate that it trusts",
             Self::NotTls => "does not speak TLS; does its address begin with `http://`?",
             Self::NotHttp => "did not answer in plain HTTP; does its address begin with `https://`?",
+            Self::NotHttp2 => "did not answer in HTTP/2 without TLS; it may speak HTTP/1.1 only",
             Self::Proxy => "cannot be reached through the proxy",
             Self::Refused => "cannot be reached",
         }
@@ -123,6 +129,22 @@ impl ConnectFailure {
 /// Whether what came is not HTTP at all. A head that is too large is; hyper has a predicate for that only in servers.
 fn is_no_http(error: &hyper::Error) -> bool {
     error.is_parse() && !error.to_string().contains("too large")
+}
+
+/// A failure of a connection on which the server has sent nothing of HTTP/2.
+#[derive(Debug)]
+pub(crate) struct NotHttp2(pub(crate) h2::Error);
+
+impl std::fmt::Display for NotHttp2 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("no HTTP/2")
+    }
+}
+
+impl StdError for NotHttp2 {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.0)
+    }
 }
 
 /// A failure at a proxy.

@@ -10,7 +10,11 @@ use std::{
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Error, ErrorKind};
 use futures_core::Stream;
-use http::{Request, Response, header::PROXY_AUTHORIZATION, uri::Scheme};
+use http::{
+    Request, Response,
+    header::PROXY_AUTHORIZATION,
+    uri::{Authority, Scheme},
+};
 use http_body_util::Full;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
@@ -22,6 +26,7 @@ use super::{
     dial::{Gate, Timed},
     failure::ConnectFailure,
     fetch::{Body, HttpClient},
+    http2::Http2Pool,
     plain::{PlainError, PlainPool},
     proxy::{Proxied, Proxies},
     setup::HyperClientBuilder,
@@ -29,6 +34,8 @@ use super::{
 
 /// The maximum size of the head of a response in HTTP/1.1.
 pub(crate) const MAX_HEAD: usize = 256 << 10;
+/// The same in HTTP/2.
+pub(crate) const MAX_HEADER_LIST: u32 = 64 << 10;
 
 /// The default HTTP client: HTTP/1.1 and HTTP/2 with a connection pool, over TLS for `https`, and through the proxy that
 /// the environment names. Clones share their connections.
@@ -52,6 +59,8 @@ pub(crate) const MAX_HEAD: usize = 256 << 10;
 pub struct HyperClient {
     client: Client<Timed<HttpsConnector<Proxied>>, Full<Bytes>>,
     plain: PlainPool,
+    /// Instead of `plain`, for servers that are known to speak it.
+    http2: Option<Http2Pool>,
     proxies: Proxies,
 }
 
@@ -74,9 +83,10 @@ impl HyperClient {
         HyperClientBuilder::default()
     }
 
-    pub(crate) fn over(tls: rustls::ClientConfig, proxies: Proxies, gate: Gate) -> Self {
+    pub(crate) fn over(tls: rustls::ClientConfig, proxies: Proxies, gate: Gate, is_http2: bool) -> Self {
         let proxied = Proxied::new(proxies.clone(), gate);
         let plain = PlainPool::new(Timed(proxied.clone()));
+        let http2 = is_http2.then(|| Http2Pool::new(Timed(proxied.clone())));
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_or_http()
@@ -87,11 +97,11 @@ impl HyperClient {
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(Self::IDLE)
             .http1_max_buf_size(MAX_HEAD)
-            .http2_max_header_list_size(64 << 10)
+            .http2_max_header_list_size(MAX_HEADER_LIST)
             .http2_keep_alive_interval(Self::PULSE)
             .http2_keep_alive_timeout(Self::PULSE)
             .build(Timed(connector));
-        Self { client, plain, proxies }
+        Self { client, plain, http2, proxies }
     }
 }
 
@@ -100,14 +110,14 @@ impl HttpClient for HyperClient {
         if request.uri().scheme() == Some(&Scheme::HTTP)
             && let Some(server) = request.uri().authority().cloned()
         {
+            if let Some(http2) = self.http2.as_ref().filter(|_| !self.proxies.has_proxy(request.uri())) {
+                let response = http2.clone().send(server.clone(), request);
+                return Box::pin(async move { response.await.map_err(|error| error.explained(&server)) });
+            }
             let idle = self.plain.take(&server);
             if idle.is_some() || !self.proxies.has_proxy(request.uri()) {
                 let response = self.plain.clone().send(idle, server.clone(), request);
-                return Box::pin(async move {
-                    response.await.map_err(|error| {
-                        explained(server.as_str(), true, matches!(error, PlainError::Connect(_)), error)
-                    })
-                });
+                return Box::pin(async move { response.await.map_err(|error| error.explained(&server)) });
             }
         }
         if let Some(login) = self.proxies.login(request.uri()) {
@@ -124,6 +134,12 @@ impl HttpClient for HyperClient {
                 }
             }
         })
+    }
+}
+
+impl PlainError {
+    fn explained(self, server: &Authority) -> Error {
+        explained(server.as_str(), true, matches!(self, Self::Connect(_)), self)
     }
 }
 

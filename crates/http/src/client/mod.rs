@@ -34,6 +34,7 @@ mod failure;
 mod fetch;
 mod follow;
 mod headers;
+mod http2;
 mod hyper;
 mod inline;
 mod legacy;

@@ -26,6 +26,7 @@ use tower_service::Service;
 use super::{
     address::host_header,
     dial::{Failure, Timed},
+    failure::NotHttp2,
     fetch::Body,
     hyper::Pieces,
     inline::InlineConnection,
@@ -38,9 +39,9 @@ type IdleConnection = (Instant, Box<InlineConnection>);
 /// The number of idle connections to one server.
 const IDLE: usize = 128;
 /// The time after which an idle connection is closed.
-const IDLE_TIME: Duration = Duration::from_secs(90);
+pub(super) const IDLE_TIME: Duration = Duration::from_secs(90);
 /// The interval in which idle connections are looked at.
-const SWEEP: Duration = Duration::from_secs(15);
+pub(super) const SWEEP: Duration = Duration::from_secs(15);
 
 /// The idle connections, and the connector for others. Clones share them.
 #[derive(Clone)]
@@ -214,13 +215,17 @@ pub(crate) enum PlainError {
     Connect(Failure),
     /// The connection failed.
     Http(hyper::Error),
+    /// The connection failed, or this request on it, in HTTP/2.
+    Http2(h2::Error),
+    /// The server does not speak HTTP/2.
+    NotHttp2(NotHttp2),
 }
 
 impl fmt::Display for PlainError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(_) => f.write_str("no connection"),
-            Self::Http(_) => f.write_str("the request failed"),
+            Self::Http(_) | Self::Http2(_) | Self::NotHttp2(_) => f.write_str("the request failed"),
         }
     }
 }
@@ -230,6 +235,8 @@ impl std::error::Error for PlainError {
         match self {
             Self::Connect(error) => Some(&**error),
             Self::Http(error) => Some(error),
+            Self::Http2(error) => Some(error),
+            Self::NotHttp2(error) => Some(error),
         }
     }
 }

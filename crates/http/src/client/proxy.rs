@@ -133,11 +133,18 @@ pub(crate) struct Stream {
     reads_requests: bool,
     /// Whether the peer does not read any more.
     is_unread: bool,
+    is_vectored: bool,
 }
 
 impl Stream {
     fn new(io: TokioIo<TcpStream>, reads_requests: bool) -> Self {
-        Self { io, reads_requests, is_unread: false }
+        Self { io, reads_requests, is_unread: false, is_vectored: true }
+    }
+
+    /// Copies small pieces together before they are written, as HTTP/2 does without vectored writes: then small requests
+    /// share a write.
+    pub(crate) fn without_vectored_writes(self) -> Self {
+        Self { is_vectored: false, ..self }
     }
 
     /// The result of writing so many bytes.
@@ -191,7 +198,7 @@ impl Write for Stream {
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
+        self.is_vectored && self.io.is_write_vectored()
     }
 
     fn poll_write_vectored(

@@ -34,6 +34,7 @@ pub struct HyperClientBuilder {
     tls: Tls,
     proxies: Option<Result<Proxies, Error>>,
     gate: Gate,
+    is_http2: bool,
 }
 
 impl HyperClientBuilder {
@@ -139,6 +140,32 @@ impl HyperClientBuilder {
         self
     }
 
+    /// Speaks HTTP/2 with servers at `http://` URLs, which must all speak it: without TLS there is no negotiation. All
+    /// requests to a server share a connection, up to 100 at a time, which takes less processor time than HTTP/1.1 when
+    /// many are sent at once. Over TLS the version is negotiated, and proxies get HTTP/1.1, with or without this.
+    ///
+    /// Servers of this crate speak both versions at one address. A server that does not is an error of kind
+    /// [`Transport`](couplet_core::ErrorKind::Transport), with [`ConnectFailure::NotHttp2`](super::ConnectFailure::NotHttp2).
+    ///
+    /// ```no_run
+    /// # use couplet_http as _;
+    /// # async fn example() -> Result<(), couplet_core::Error> {
+    /// use std::sync::Arc;
+    ///
+    /// use couplet_client::Client;
+    /// use couplet_http::{client::HyperClient, connect};
+    ///
+    /// let http = Arc::new(HyperClient::builder().http2_prior_knowledge().build()?);
+    /// let client = Client::new("demo", "1.0.0").connect(connect("http://10.0.0.7:8080/mcp").client(http)).await?;
+    /// # drop(client);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn http2_prior_knowledge(mut self) -> Self {
+        self.is_http2 = true;
+        self
+    }
+
     /// Builds the client.
     ///
     /// # Errors
@@ -157,7 +184,7 @@ impl HyperClientBuilder {
         // The connector sets the protocols itself, and panics if they are set.
         tls.alpn_protocols.clear();
         let proxies = self.proxies.unwrap_or_else(|| Ok(Proxies::from_env()))?;
-        Ok(HyperClient::over(tls, proxies, self.gate))
+        Ok(HyperClient::over(tls, proxies, self.gate, self.is_http2))
     }
 }
 

@@ -9,6 +9,7 @@ mod eras;
 mod fallback;
 mod forward;
 mod headers;
+mod http2;
 mod log;
 mod mock;
 mod patience;

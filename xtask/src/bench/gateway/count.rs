@@ -43,14 +43,17 @@ enum Counted {
 enum Behind {
     Stdio,
     Http,
+    Http2,
 }
 
 impl Counted {
-    const GATEWAYS: [Self; 4] = [
+    const GATEWAYS: [Self; 6] = [
         Self::Gateway(Behind::Stdio, Pins::On),
         Self::Gateway(Behind::Http, Pins::On),
+        Self::Gateway(Behind::Http2, Pins::On),
         Self::Gateway(Behind::Stdio, Pins::Audited),
         Self::Gateway(Behind::Http, Pins::Audited),
+        Self::Gateway(Behind::Http2, Pins::Audited),
     ];
 
     const fn name(self) -> &'static str {
@@ -59,8 +62,10 @@ impl Counted {
             Self::Client => "client",
             Self::Gateway(Behind::Stdio, Pins::Audited) => "stdio behind, audited",
             Self::Gateway(Behind::Http, Pins::Audited) => "HTTP behind, audited",
+            Self::Gateway(Behind::Http2, Pins::Audited) => "HTTP/2 behind, audited",
             Self::Gateway(Behind::Stdio, _) => "stdio behind",
             Self::Gateway(Behind::Http, _) => "HTTP behind",
+            Self::Gateway(Behind::Http2, _) => "HTTP/2 behind",
         }
     }
 }
@@ -99,7 +104,7 @@ fn each(rig: &Rig, counted: Counted, life: &str) -> Result<u64, Failure> {
 /// All instructions of a program in a run of so many calls.
 fn count_run(rig: &Rig, counted: Counted, life: &str, count: usize) -> Result<u64, Failure> {
     let profile =
-        rig.folders.bench.join(format!("gateway-{life}-{}.callgrind", counted.name().replace([' ', ','], "-")));
+        rig.folders.bench.join(format!("gateway-{life}-{}.callgrind", counted.name().replace([' ', ',', '/'], "-")));
     let log = rig.folders.bench.join("callgrind.log");
     let out = format!("--callgrind-out-file={}", profile.display());
     let log_file = format!("--log-file={}", log.display());
@@ -141,9 +146,11 @@ fn start(
             let words = server.iter().cloned().chain(["stdio".to_owned()]).collect();
             Ok((gateway(Upstream::Command(words), pins)?.gateway, None))
         }
-        Counted::Gateway(Behind::Http, pins) => {
-            let behind = rig.listen(server.to_vec(), "http {port}")?;
-            Ok((gateway(Upstream::Url(behind.url.clone()), pins)?.gateway, Some(behind)))
+        Counted::Gateway(behind, pins) => {
+            let server = rig.listen(server.to_vec(), "http {port}")?;
+            let url = server.url.clone();
+            let upstream = if behind == Behind::Http2 { Upstream::UrlInHttp2(url) } else { Upstream::Url(url) };
+            Ok((gateway(upstream, pins)?.gateway, Some(server)))
         }
     }
 }

@@ -28,10 +28,14 @@ pub(super) enum Gateway {
     Stdio,
     /// `couplet gateway`, which connects to the server.
     Http,
+    /// The second in HTTP/2: one connection to the server for all calls.
+    Http2,
     /// The first with a policy and an audit log.
     StdioAudited,
     /// The second with a policy and an audit log.
     HttpAudited,
+    /// The third with a policy and an audit log.
+    Http2Audited,
     /// `couplet run`, which starts the server: a proxy without names, rules and supervision.
     Run,
     /// `mcp-proxy` of npm.
@@ -46,22 +50,26 @@ pub(super) enum Gateway {
     Haproxy,
 }
 
-use Gateway::{Crate, Direct, FastMcp, Haproxy, Http, HttpAudited, Npm, Pypi, Run, Stdio, StdioAudited};
+use Gateway::{
+    Crate, Direct, FastMcp, Haproxy, Http, Http2, Http2Audited, HttpAudited, Npm, Pypi, Run, Stdio, StdioAudited,
+};
 
 /// The servers behind a gateway: names, and how they are started.
 pub(super) type Servers<'a> = [(&'a str, Upstream)];
 
 impl Gateway {
-    pub(super) const ALL: [Self; 11] =
-        [Direct, Stdio, Http, StdioAudited, HttpAudited, Haproxy, Run, Crate, Npm, FastMcp, Pypi];
+    pub(super) const ALL: [Self; 13] =
+        [Direct, Stdio, Http, Http2, StdioAudited, HttpAudited, Http2Audited, Haproxy, Run, Crate, Npm, FastMcp, Pypi];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Direct => "direct",
             Stdio => "couplet gateway, stdio",
             Http => "couplet gateway, HTTP",
+            Http2 => "couplet gateway, HTTP/2",
             StdioAudited => "couplet gateway, stdio, audited",
             HttpAudited => "couplet gateway, HTTP, audited",
+            Http2Audited => "couplet gateway, HTTP/2, audited",
             Run => "couplet run, stdio",
             Npm => "mcp-proxy 6.7.19 (npm)",
             Pypi => "mcp-proxy 0.13.0 (PyPI)",
@@ -77,8 +85,10 @@ impl Gateway {
             Direct => "direct",
             Stdio => "stdio",
             Http => "http",
+            Http2 => "http2",
             StdioAudited => "stdio-audited",
             HttpAudited => "http-audited",
+            Http2Audited => "http2-audited",
             Run => "run",
             Npm => "npm",
             Pypi => "pypi",
@@ -89,13 +99,13 @@ impl Gateway {
     }
 
     pub(super) const fn is_ours(self) -> bool {
-        matches!(self, Direct | Stdio | Http | StdioAudited | HttpAudited | Run)
+        matches!(self, Direct | Stdio | Http | Http2 | StdioAudited | HttpAudited | Http2Audited | Run)
     }
 
     /// Whether definitions are pinned, and calls audited.
     const fn pins(self) -> Pins {
         match self {
-            StdioAudited | HttpAudited => Pins::Audited,
+            StdioAudited | HttpAudited | Http2Audited => Pins::Audited,
             _ => Pins::On,
         }
     }
@@ -119,7 +129,7 @@ impl Gateway {
     /// Builds it, or brings it from a registry.
     pub(super) fn install(self, folders: &Folders) -> Result<(), Failure> {
         match self {
-            Direct | Stdio | Http | StdioAudited | HttpAudited | Run => Ok(()),
+            Direct | Stdio | Http | Http2 | StdioAudited | HttpAudited | Http2Audited | Run => Ok(()),
             Npm => npm(folders),
             Pypi => folders.pip_at("mcp-proxy", &[here().join("requirements.txt")]),
             FastMcp => folders.build(Kit::FastMcp),
@@ -139,9 +149,11 @@ impl Gateway {
                 let servers = [("bench", Upstream::Command(words("stdio")))];
                 couplet_under(rig, &[], &servers, Names::Bare, self.pins())
             }
-            Http | HttpAudited => {
+            Http | HttpAudited | Http2 | Http2Audited => {
                 let behind = rig.listen(server, "http {port}")?;
-                let servers = [("bench", Upstream::Url(behind.url.clone()))];
+                let url = behind.url.clone();
+                let is_http2 = matches!(self, Http2 | Http2Audited);
+                let servers = [("bench", if is_http2 { Upstream::UrlInHttp2(url) } else { Upstream::Url(url) })];
                 let gateway = couplet_under(rig, &[], &servers, Names::Bare, self.pins())?;
                 Ok(Running { behind: Some(behind), ..gateway })
             }

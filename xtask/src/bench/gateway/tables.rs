@@ -35,7 +35,7 @@ fn instructions(results: &Results) -> String {
     for (life, date) in LIVES {
         let count = |name: &str| value(results, "instructions", life, name, "instructions", "instructions");
         let (Some(client), Some(server)) = (count("client"), count("server")) else { continue };
-        for behind in ["stdio", "HTTP"] {
+        for behind in ["stdio", "HTTP", "HTTP/2"] {
             let hop = |name: &str| {
                 count(name).map_or("– | – | –".to_owned(), |hop| {
                     format!("{} | {:.2} | {:.2}", number(hop), hop / (client + server), hop / server)

@@ -8,6 +8,7 @@ mod run;
 mod site;
 pub(crate) mod slow_peers;
 pub(crate) mod socket;
+mod streams;
 
 use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
 

@@ -4,7 +4,7 @@ use std::{future::poll_fn, io, net::SocketAddr, pin::pin, sync::Arc, task::Poll,
 
 use couplet_core::Error;
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
 };
 use tokio::{
@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::server::{
     limits::HttpLimits,
-    listen::{proxy_protocol, site::Site, slow_peers::TimeoutStream, socket::Listen},
+    listen::{proxy_protocol, site::Site, slow_peers::TimeoutStream, socket::Listen, streams::Arrived},
 };
 
 /// The beginning and the end of the serving.
@@ -51,10 +51,9 @@ const SETTLE: Duration = Duration::from_millis(100);
 /// Serves the connections of a listener until a shutdown, and drains them.
 pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut lifecycle: Lifecycle) -> Result<(), Error> {
     site.start();
-    let limits = site.limits().clone();
+    let limits = Arc::new(site.limits().clone());
     let grace = lifecycle.grace;
     let room = Arc::new(Semaphore::new(limits.connections));
-    let server = Arc::new(server(&limits));
     let open = GracefulShutdown::new();
     // Dropping the set closes the remaining connections.
     let mut connections = JoinSet::new();
@@ -100,7 +99,7 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut lifecycle: L
             }
         };
         let header = site.has_proxy_header(remote).then(|| stop.subscribe());
-        let (site, server, watcher) = (site.clone(), server.clone(), open.watcher());
+        let (site, limits, watcher) = (site.clone(), limits.clone(), open.watcher());
         let (header_time, stall) = (limits.header_time, limits.stall);
         connections.spawn(async move {
             let _counted = (permit, site.connected());
@@ -117,8 +116,9 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut lifecycle: L
             };
             let stream = TokioIo::new(TimeoutStream::new(stream, header_time, stall));
             let answer = hyper::service::service_fn(move |request| site.answer(request, remote));
-            let connection = watcher.watch(server.serve_connection(stream, answer).into_owned());
-            if let Err(error) = connection.await {
+            let requests = Arrived::default();
+            let connection = server(&limits, requests.clone()).serve_connection(stream, answer).into_owned();
+            if let Err(error) = requests.drive(watcher.watch(connection)).await {
                 tracing::debug!(%error, "a connection ended badly");
             }
         });
@@ -207,10 +207,10 @@ async fn unless<T>(
     .await
 }
 
-fn server(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
+fn server(limits: &HttpLimits, requests: Arrived) -> auto::Builder<Arrived> {
     /// The minimum of hyper.
     const LEAST: usize = 8192;
-    let mut server = auto::Builder::new(TokioExecutor::new());
+    let mut server = auto::Builder::new(requests);
     server
         .http1()
         .timer(TokioTimer::new())

@@ -12,6 +12,9 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
+/// The first bytes of a connection in HTTP/2.
+const HTTP2: &[u8] = b"PRI ";
+
 /// So many bytes tell which version of HTTP is spoken. From then on it is hyper that looks at the time.
 const TELLING: usize = 24;
 
@@ -23,11 +26,13 @@ pub(crate) struct TimeoutStream<T> {
     waiting: Option<Pin<Box<Sleep>>>,
     /// The time that is left for the first bytes, and how many have come.
     beginning: Option<(Pin<Box<Sleep>>, usize)>,
+    /// Whether the connection is in HTTP/2.
+    is_http2: bool,
 }
 
 impl<T> TimeoutStream<T> {
     pub(crate) fn new(inner: T, beginning: Duration, timeout: Duration) -> Self {
-        Self { inner, timeout, waiting: None, beginning: Some((Box::pin(sleep(beginning)), 0)) }
+        Self { inner, timeout, waiting: None, beginning: Some((Box::pin(sleep(beginning)), 0)), is_http2: false }
     }
 
     fn watch<R>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
@@ -43,15 +48,17 @@ impl<T> TimeoutStream<T> {
 
 impl<T: AsyncRead + Unpin> AsyncRead for TimeoutStream<T> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
         let before = buf.filled().len();
-        let done = Pin::new(&mut self.inner).poll_read(cx, buf);
-        let Some((timer, seen)) = &mut self.beginning else { return done };
+        let done = Pin::new(&mut this.inner).poll_read(cx, buf);
+        let Some((timer, seen)) = &mut this.beginning else { return done };
         if done.is_pending() {
             return timer.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
         }
+        this.is_http2 |= *seen == 0 && buf.filled()[before..].starts_with(HTTP2);
         *seen += buf.filled().len() - before;
         if *seen >= TELLING {
-            self.beginning = None;
+            this.beginning = None;
         }
         done
     }
@@ -72,8 +79,9 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<T> {
         self.watch(cx, done)
     }
 
+    /// In HTTP/2 small responses are copied together and written at once. With vectored writes each has one of its own.
     fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
+        !self.is_http2 && self.inner.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
