@@ -17,10 +17,10 @@ pub(crate) enum Upstream {
     Command(Vec<String>),
     /// The address of a server that listens.
     Url(String),
-    /// The same with HTTP/2, in which all requests share a connection.
-    UrlInHttp2(String),
-    /// The address, with the only revision that the gateway uses with it.
+    /// The same, with the only revision that the gateway uses with it.
     UrlIn(String, &'static str),
+    /// The address in HTTP/2, in which all requests share a connection, and the only revision if there is one.
+    UrlInHttp2(String, Option<&'static str>),
 }
 
 impl Upstream {
@@ -31,8 +31,9 @@ impl Upstream {
                 json!({ "command": program, "args": arguments })
             }
             Self::Url(url) => json!({ "url": url }),
-            Self::UrlInHttp2(url) => json!({ "url": url, "http2": true }),
             Self::UrlIn(url, revision) => json!({ "url": url, "revision": revision }),
+            Self::UrlInHttp2(url, None) => json!({ "url": url, "http2": true }),
+            Self::UrlInHttp2(url, Some(revision)) => json!({ "url": url, "http2": true, "revision": revision }),
         }
     }
 }

@@ -44,6 +44,8 @@ enum Way {
 pub(super) enum Transport {
     Stdio,
     Http,
+    /// In HTTP/2 without TLS, which the gateway has a setting for.
+    Http2,
 }
 
 impl Transport {
@@ -51,6 +53,7 @@ impl Transport {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
+            Self::Http2 => "http2",
         }
     }
 }
@@ -58,10 +61,17 @@ impl Transport {
 /// A server behind: its only revision, and how it is reached.
 pub(super) type Cell = (&'static str, Transport);
 
-pub(super) const CELLS: [Cell; 4] =
-    [(LEGACY, Transport::Stdio), (MODERN, Transport::Http), (LEGACY, Transport::Http), (MODERN, Transport::Stdio)];
+pub(super) const CELLS: [Cell; 6] = [
+    (LEGACY, Transport::Stdio),
+    (MODERN, Transport::Http),
+    (LEGACY, Transport::Http),
+    (MODERN, Transport::Stdio),
+    (LEGACY, Transport::Http2),
+    (MODERN, Transport::Http2),
+];
 
-pub(super) const LEGACY_CELLS: [Cell; 2] = [(LEGACY, Transport::Stdio), (LEGACY, Transport::Http)];
+pub(super) const LEGACY_CELLS: [Cell; 3] =
+    [(LEGACY, Transport::Stdio), (LEGACY, Transport::Http), (LEGACY, Transport::Http2)];
 
 /// How many cells are tried at the same time.
 const AT_ONCE: usize = 2;
@@ -89,7 +99,11 @@ impl Through {
     pub(super) fn run(&self, mut bench: Bench, runs: &[Run]) -> Result<(usize, usize), Failure> {
         let in_front = |run: &&Run| !self.quick || [LEGACY, MODERN].contains(&run.revision.as_str());
         let runs: Vec<&Run> = runs.iter().filter(|run| run.role == Role::Server).filter(in_front).collect();
-        let cells = if self.quick { &CELLS[..2] } else { &CELLS[..] };
+        let cells = match (self.quick, self.way) {
+            (true, _) => &CELLS[..2],
+            (false, Way::Run) => &CELLS[..4],
+            (false, Way::Gateway) => &CELLS[..],
+        };
         bench.total = runs.len() * (cells.len() + 1);
         let folder = bench.results.with_file_name(format!("results-{}", self.name()));
         // What an earlier run left must not count.
@@ -143,9 +157,12 @@ impl Through {
                 let words = ["--stdio"].into_iter().chain(options).map(str::to_owned);
                 (Upstream::Command(std::iter::once(program).chain(words).collect()), Vec::new())
             }
-            Transport::Http => {
+            Transport::Http | Transport::Http2 => {
                 let server = bench.serve(&options, &log("server"))?;
-                (Upstream::Url(server.url), server.groups)
+                let is_http2 = transport == Transport::Http2;
+                let upstream =
+                    if is_http2 { Upstream::UrlInHttp2(server.url, None) } else { Upstream::Url(server.url) };
+                (upstream, server.groups)
             }
         };
         let couplet = bench.programs.join("couplet");
@@ -171,7 +188,7 @@ impl Through {
 fn run_command(couplet: &Path, upstream: &Upstream, port: &str, state: PathBuf) -> std::process::Command {
     let target = match upstream {
         Upstream::Command(words) => words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
-        Upstream::Url(url) | Upstream::UrlIn(url, _) => url.clone(),
+        Upstream::Url(url) | Upstream::UrlIn(url, _) | Upstream::UrlInHttp2(url, _) => url.clone(),
     };
     let mut run = command(&couplet.to_string_lossy());
     run.args(["run", &target, "--http", port]).env("XDG_STATE_HOME", state);

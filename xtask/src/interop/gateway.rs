@@ -2,6 +2,7 @@
 //! its own, and one gateway before all servers that people use.
 
 use std::{
+    cell::RefCell,
     fs,
     ops::Add,
     path::{Path, PathBuf},
@@ -20,7 +21,7 @@ use super::{
     text, url,
 };
 use crate::{
-    Failure, gateway,
+    Failure, debian, gateway,
     gateway::{Names, Pins, Upstream},
     group::{Group, serve},
     workspace::{capture, command},
@@ -62,6 +63,16 @@ pub(super) fn clients_and_servers(bench: &Bench, programs: &Path, couplet: Progr
     servers.extend(
         sides.iter().filter(|side| LISTENING.contains(&side.name)).map(|side| Behind { side, way: Way::Listens }),
     );
+    // In HTTP/2: ours by itself, others behind a load balancer that speaks it.
+    servers.extend(sides.last().map(|side| Behind { side, way: Way::Http2 }));
+    servers.extend(sides.last().map(|side| Behind { side, way: Way::Http2Sessions }));
+    match debian::ensure(&[("haproxy", "haproxy")]) {
+        Ok(()) => {
+            let balanced = sides.iter().filter(|side| side.name == BALANCED);
+            servers.extend(balanced.map(|side| Behind { side, way: Way::Balanced }));
+        }
+        Err(why) => counts = counts + Counts::told("gateway: haproxy in HTTP/2", Err(Missing::Skipped(why))),
+    }
     servers.extend(sides.last().map(|side| Behind { side, way: Way::GatewayOnStdio }));
     let columns: Vec<Column> = servers.chunks(AT_ONCE).flat_map(|servers| gateway.columns(servers, &sides)).collect();
     println!("\n{}\n", table(&sides, &columns));
@@ -78,6 +89,9 @@ const fn side(peer: &Peer, programs: Programs) -> Side {
 
 /// The servers that are also tried where they listen themselves.
 const LISTENING: &[&str] = &["python", "fastmcp", "ts-v2"];
+
+/// The server that is also tried behind haproxy, which speaks HTTP/2 with the gateway.
+const BALANCED: &str = "python";
 
 /// The servers that notify of updates only the session that made them, if it is subscribed.
 const OWN_UPDATES: &[&str] = &["ts-v2"];
@@ -98,6 +112,12 @@ enum Way {
     Sessions,
     /// It listens.
     Listens,
+    /// It listens, and the gateway speaks HTTP/2 with it.
+    Http2,
+    /// The same with sessions.
+    Http2Sessions,
+    /// It listens behind haproxy, with which the gateway speaks HTTP/2.
+    Balanced,
     /// As the first, and the client starts the gateway.
     GatewayOnStdio,
 }
@@ -109,17 +129,20 @@ impl Behind<'_> {
             Way::Latest => name.to_owned(),
             Way::Sessions => format!("{name}, sessions"),
             Way::Listens => format!("{name}, HTTP"),
+            Way::Http2 => format!("{name}, HTTP/2"),
+            Way::Http2Sessions => format!("{name}, HTTP/2 sessions"),
+            Way::Balanced => format!("{name}, haproxy HTTP/2"),
             Way::GatewayOnStdio => format!("{name}, stdio"),
         }
     }
 
     fn folder(self, logs: &Path) -> PathBuf {
-        logs.join(format!("gateway-{}", self.name().replace(", ", "-")))
+        logs.join(format!("gateway-{}", self.name().replace(", ", "-").replace([' ', '/'], "-")))
     }
 
     /// The era in which the gateway speaks with it.
     fn era(self) -> Era {
-        Era::of(if self.way == Way::Sessions { IN_FRONT[0] } else { self.side.latest })
+        Era::of(if matches!(self.way, Way::Sessions | Way::Http2Sessions) { IN_FRONT[0] } else { self.side.latest })
     }
 }
 
@@ -190,25 +213,33 @@ impl Gateway<'_> {
         self.column(server, clients, &place.map(Place::Line), &folder)
     }
 
-    /// The configuration of the gateway, and the server, if it listens.
-    fn configure(&self, server: Behind<'_>, folder: &Path) -> Result<(PathBuf, Option<Group>), Failure> {
+    /// The configuration of the gateway, and the programs that listen behind it.
+    fn configure(&self, server: Behind<'_>, folder: &Path) -> Result<(PathBuf, Vec<Group>), Failure> {
         // The gateway may start several processes of a server, which share a file.
         let (programs, ledger) = (&server.side.programs, text(&folder.join("ledger")));
         let line = || programs.server_line().into_iter().chain([ledger]).collect();
         let listening = || {
             let log = folder.with_extension("server.log");
-            serve(|port| programs.server(&["http", port]), &log).map(|(group, port)| (group, url(&port)))
+            serve(|port| programs.server(&["http", port]), &log)
         };
         let (upstream, listening) = match server.way {
-            Way::Listens => {
-                let (group, url) = listening()?;
-                (Upstream::Url(url), Some(group))
+            Way::Latest | Way::GatewayOnStdio => (Upstream::Command(line()), Vec::new()),
+            Way::Balanced => {
+                let (server, port) = listening()?;
+                let (balancer, front) = balance(&port, folder)?;
+                (Upstream::UrlInHttp2(url(&front), None), vec![balancer, server])
             }
-            Way::Sessions => {
-                let (group, url) = listening()?;
-                (Upstream::UrlIn(url, IN_FRONT[0]), Some(group))
+            way => {
+                let (group, port) = listening()?;
+                let url = url(&port);
+                let upstream = match way {
+                    Way::Sessions => Upstream::UrlIn(url, IN_FRONT[0]),
+                    Way::Http2 => Upstream::UrlInHttp2(url, None),
+                    Way::Http2Sessions => Upstream::UrlInHttp2(url, Some(IN_FRONT[0])),
+                    _ => Upstream::Url(url),
+                };
+                (upstream, vec![group])
             }
-            Way::Latest | Way::GatewayOnStdio => (Upstream::Command(line()), None),
         };
         let config = gateway::configure(folder, &[(server.side.name, upstream)], Names::Bare, Pins::On)?;
         Ok((config, listening))
@@ -233,6 +264,25 @@ impl Gateway<'_> {
         let cells = cells.collect();
         Column { name, cells }
     }
+}
+
+/// Starts haproxy before the server at a port. It speaks the version of HTTP that a connection begins with, and HTTP/1.1 with
+/// the server.
+fn balance(server: &str, folder: &Path) -> Result<(Group, String), Failure> {
+    let (config, log) = (folder.with_extension("haproxy.cfg"), folder.with_extension("haproxy.log"));
+    let written = RefCell::new(Ok(()));
+    let start = |port: &str| {
+        let text = format!(
+            "defaults\n  mode http\n  timeout connect 5s\n  timeout client 120s\n  timeout server 120s\nfrontend front\n  \
+             bind 127.0.0.1:{port}\n  default_backend back\nbackend back\n  server one 127.0.0.1:{server}\n"
+        );
+        *written.borrow_mut() = fs::write(&config, text).map_err(|e| format!("{}: {e}", config.display()));
+        let mut haproxy = command(&debian::find("haproxy").unwrap_or_default().to_string_lossy());
+        haproxy.args(["-db", "-f"]).arg(&config);
+        haproxy
+    };
+    let started = serve(start, &log);
+    written.into_inner().and(started)
 }
 
 /// Each client with each revision. A free choice is one of them.

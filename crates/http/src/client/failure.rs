@@ -119,7 +119,9 @@ impl ConnectFailure {
             Self::ClientCertificate => "does not let the client in without a certificate that it trusts",
             Self::NotTls => "does not speak TLS; does its address begin with `http://`?",
             Self::NotHttp => "did not answer in plain HTTP; does its address begin with `https://`?",
-            Self::NotHttp2 => "did not answer in HTTP/2 without TLS; it may speak HTTP/1.1 only",
+            Self::NotHttp2 => {
+                "did not answer in HTTP/2, which is demanded of it without TLS; it may speak HTTP/1.1 only"
+            }
             Self::Proxy => "cannot be reached through the proxy",
             Self::Refused => "cannot be reached",
         }

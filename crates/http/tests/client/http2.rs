@@ -2,10 +2,12 @@
 
 use std::{
     convert::Infallible,
+    future::poll_fn,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -271,7 +273,9 @@ async fn a_server_that_speaks_http1_only_is_named() {
         assert_eq!(error.kind(), ErrorKind::Transport);
         assert_eq!(ConnectFailure::of(&error), Some(ConnectFailure::NotHttp2), "{error:?}");
         assert!(
-            error.to_string().contains("did not answer in HTTP/2 without TLS; it may speak HTTP/1.1 only"),
+            error
+                .to_string()
+                .contains("did not answer in HTTP/2, which is demanded of it without TLS; it may speak HTTP/1.1 only"),
             "{error}"
         );
     }
@@ -279,7 +283,30 @@ async fn a_server_that_speaks_http1_only_is_named() {
     assert_eq!(ConnectFailure::of(&error), Some(ConnectFailure::Refused), "{error:?}");
 }
 
-#[tokio::test(start_paused = true)]
+/// A clock that is advanced by hand alone, until this is dropped. The runtime would advance it while sockets are waited for.
+struct Clock {
+    _held: std::sync::mpsc::Sender<()>,
+}
+
+impl Clock {
+    fn stopped() -> Self {
+        tokio::time::pause();
+        let (held, hold) = std::sync::mpsc::channel();
+        // It is not advanced while a blocking task runs.
+        tokio::task::spawn_blocking(move || hold.recv());
+        Self { _held: held }
+    }
+
+    /// Advances it, and gives the sockets time to follow.
+    async fn pass(&self, seconds: u64) {
+        for _ in 0..seconds / 5 {
+            tokio::time::advance(Duration::from_secs(5)).await;
+            tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(5))).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_connection_is_closed_when_it_was_idle_for_long() {
     let (ended, mut ends) = mpsc::channel(1);
     let (url, connections) = listening(move |socket| {
@@ -290,14 +317,52 @@ async fn a_connection_is_closed_when_it_was_idle_for_long() {
         }
     })
     .await;
-    let sender = sender();
+    let (sender, clock) = (sender(), Clock::stopped());
     for _ in 0..4 {
         assert_eq!(sender.send(get(&url)).await.unwrap().status(), 200);
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        clock.pass(60).await;
         assert_eq!(connections.load(Ordering::SeqCst), 1, "it is used again");
     }
     assert!(ends.try_recv().is_err());
-    timeout(Duration::from_secs(120), ends.recv()).await.expect("it was not used").unwrap();
+    clock.pass(90).await;
+    ends.try_recv().expect("it was not used");
+    assert_eq!(sender.send(get(&url)).await.unwrap().status(), 200);
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_connection_whose_peer_is_silent_is_replaced() {
+    let (silent, silence) = tokio::sync::watch::channel(false);
+    let (url, connections) = listening(move |socket| {
+        let silence = silence.clone();
+        async move {
+            let mut connection = Box::pin(serve_streams(socket, 10, |request| {
+                Box::pin(async move {
+                    if request.uri().path() == "/wait" {
+                        tokio::time::sleep(Duration::from_secs(300)).await;
+                    }
+                    Response::new(Full::default())
+                })
+            }));
+            // From some time on nothing is read and nothing is written, and the connection stays open.
+            poll_fn(|cx| if *silence.borrow() { Poll::Pending } else { connection.as_mut().poll(cx) }).await;
+        }
+    })
+    .await;
+    let (sender, clock) = (sender(), Clock::stopped());
+    // As long as pings are answered a response may take its time.
+    let waiting = tokio::spawn(sender.send(get(&url.replace("/mcp", "/wait"))));
+    tokio::task::yield_now().await;
+    clock.pass(320).await;
+    assert_eq!(waiting.await.unwrap().unwrap().status(), 200);
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+    silent.send(true).unwrap();
+    let unanswered = tokio::spawn(sender.send(get(&url)));
+    tokio::task::yield_now().await;
+    clock.pass(60).await;
+    assert!(unanswered.is_finished(), "it is noticed");
+    assert_eq!(unanswered.await.unwrap().unwrap_err().kind(), ErrorKind::Transport);
+    silent.send(false).unwrap();
     assert_eq!(sender.send(get(&url)).await.unwrap().status(), 200);
     assert_eq!(connections.load(Ordering::SeqCst), 2);
 }

@@ -149,7 +149,7 @@ fn start(
         Counted::Gateway(behind, pins) => {
             let server = rig.listen(server.to_vec(), "http {port}")?;
             let url = server.url.clone();
-            let upstream = if behind == Behind::Http2 { Upstream::UrlInHttp2(url) } else { Upstream::Url(url) };
+            let upstream = if behind == Behind::Http2 { Upstream::UrlInHttp2(url, None) } else { Upstream::Url(url) };
             Ok((gateway(upstream, pins)?.gateway, Some(server)))
         }
     }

@@ -153,7 +153,7 @@ impl Gateway {
                 let behind = rig.listen(server, "http {port}")?;
                 let url = behind.url.clone();
                 let is_http2 = matches!(self, Http2 | Http2Audited);
-                let servers = [("bench", if is_http2 { Upstream::UrlInHttp2(url) } else { Upstream::Url(url) })];
+                let servers = [("bench", if is_http2 { Upstream::UrlInHttp2(url, None) } else { Upstream::Url(url) })];
                 let gateway = couplet_under(rig, &[], &servers, Names::Bare, self.pins())?;
                 Ok(Running { behind: Some(behind), ..gateway })
             }

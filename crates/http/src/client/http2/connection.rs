@@ -2,18 +2,19 @@
 
 use std::{
     future::poll_fn,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{
         Arc, Weak,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use couplet_core::{Error, ErrorKind};
 use h2::{
-    RecvStream,
+    Ping, PingPong, RecvStream,
     client::{Builder, Connection, SendRequest},
 };
 use http::{Request, Response};
@@ -46,10 +47,13 @@ pub(super) struct Http2Connection {
 /// The number of streams that there have been on a connection. There is a clone for each stream that is in use.
 pub(super) type Streams = Arc<AtomicUsize>;
 
+/// The clones without a stream: those of the connection, of its task, and of what that task knows.
+const IDLE_CLONES: usize = 3;
+
 impl Http2Connection {
     /// Begins HTTP/2, with a first stream. Requests wait until the server has sent its settings.
-    pub(super) async fn new(io: proxy::Stream, server: Weak<Server>) -> Result<(Self, Stream), PlainError> {
-        let (handle, connection) = Builder::new()
+    pub(super) async fn new(io: proxy::Stream, server: Weak<Server>) -> Result<(Self, Http2Stream), PlainError> {
+        let (handle, mut connection) = Builder::new()
             .enable_push(false)
             .initial_max_send_streams(0)
             .initial_window_size(WINDOW)
@@ -59,16 +63,16 @@ impl Http2Connection {
             .await
             .map_err(|error| PlainError::NotHttp2(NotHttp2(error)))?;
         let streams = Streams::default();
-        tokio::spawn(drive(connection, server, streams.clone()));
+        let pulse = Pulse::new(connection.ping_pong(), streams.clone());
+        tokio::spawn(drive(connection, pulse, server, streams.clone()));
         let connection = Self { handle, streams };
         let stream = connection.next();
         Ok((connection, stream))
     }
 
     /// Takes a stream, if there is room for one.
-    pub(super) fn stream(&self) -> Option<Stream> {
-        // One is that of this value, and one that of the task.
-        let in_use = Arc::strong_count(&self.streams).saturating_sub(2);
+    pub(super) fn stream(&self) -> Option<Http2Stream> {
+        let in_use = Arc::strong_count(&self.streams).saturating_sub(IDLE_CLONES);
         let room = match self.handle.current_max_send_streams() {
             // Not known yet.
             0 => STREAMS,
@@ -77,9 +81,9 @@ impl Http2Connection {
         (in_use < room).then(|| self.next())
     }
 
-    fn next(&self) -> Stream {
+    fn next(&self) -> Http2Stream {
         self.streams.fetch_add(1, Ordering::Relaxed);
-        Stream { handle: self.handle.clone(), streams: self.streams.clone() }
+        Http2Stream { handle: self.handle.clone(), streams: self.streams.clone() }
     }
 
     pub(super) fn has(&self, streams: &Streams) -> bool {
@@ -87,44 +91,88 @@ impl Http2Connection {
     }
 }
 
-/// Drives a connection until it ends, and removes it then, or when it was idle for too long.
-async fn drive(connection: Connection<TokioIo<proxy::Stream>, Bytes>, server: Weak<Server>, streams: Streams) {
-    let remove = || {
-        if let Some(server) = server.upgrade() {
-            server.remove(&streams);
-        }
-    };
-    let mut connection = pin!(connection);
-    let (mut before, mut idle) = (0, SWEEP * 0);
+/// Drives a connection until it ends, and removes it then, or when its peer is silent or it was idle for too long.
+async fn drive(
+    mut connection: Connection<TokioIo<proxy::Stream>, Bytes>,
+    mut pulse: Pulse,
+    server: Weak<Server>,
+    streams: Streams,
+) {
+    let remove = || server.upgrade().map(|server| server.remove(&streams));
     loop {
-        match timeout(SWEEP, connection.as_mut()).await {
+        match timeout(SWEEP, &mut connection).await {
             Ok(end) => {
                 if let Err(error) = end {
                     tracing::debug!(%error, "a connection ended");
                 }
-                return remove();
+                remove();
+                return;
             }
-            Err(_) => {
-                let now = streams.load(Ordering::Relaxed);
-                let is_idle = now == before && Arc::strong_count(&streams) <= 2;
-                idle = if is_idle { idle + SWEEP } else { SWEEP * 0 };
-                before = now;
-                if idle >= IDLE_TIME {
-                    // Without a handle it ends.
+            Err(_) => match pulse.look() {
+                Look::Alive => {}
+                Look::Silent => {
+                    tracing::debug!("a connection is closed: its peer does not answer pings");
                     remove();
+                    return;
                 }
-            }
+                Look::Idle => {
+                    remove();
+                    // It ends without a handle, after the request that may have come just now.
+                    let _ = connection.await;
+                    return;
+                }
+            },
         }
     }
 }
 
+/// What is found of a connection, at each look.
+enum Look {
+    Alive,
+    /// The last ping is not answered.
+    Silent,
+    /// It has no requests, and has had none for a while.
+    Idle,
+}
+
+/// What is known of a connection from one look to the next.
+struct Pulse {
+    pings: Option<PingPong>,
+    is_pinged: bool,
+    streams: Streams,
+    /// The number of streams at the last look.
+    before: usize,
+    idle: Duration,
+}
+
+impl Pulse {
+    fn new(pings: Option<PingPong>, streams: Streams) -> Self {
+        Self { pings, is_pinged: false, streams, before: 0, idle: Duration::ZERO }
+    }
+
+    /// Looks for the answer to the last ping, and sends one if a request waits.
+    fn look(&mut self) -> Look {
+        let now = self.streams.load(Ordering::Relaxed);
+        let in_use = Arc::strong_count(&self.streams) > IDLE_CLONES;
+        self.idle = if in_use || now != self.before { Duration::ZERO } else { self.idle + SWEEP };
+        self.before = now;
+        if let Some(pings) = &mut self.pings {
+            if self.is_pinged && pings.poll_pong(&mut Context::from_waker(Waker::noop())).is_pending() {
+                return Look::Silent;
+            }
+            self.is_pinged = in_use && pings.send_ping(Ping::opaque()).is_ok();
+        }
+        if self.idle >= IDLE_TIME { Look::Idle } else { Look::Alive }
+    }
+}
+
 /// A stream for a request.
-pub(super) struct Stream {
+pub(super) struct Http2Stream {
     handle: SendRequest<Bytes>,
     pub(super) streams: Streams,
 }
 
-impl Stream {
+impl Http2Stream {
     /// Waits until a request can be sent.
     ///
     /// # Errors

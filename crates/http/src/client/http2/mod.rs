@@ -14,13 +14,13 @@ use http::{Request, Response, Uri, Version, header, uri::Authority};
 use tower_service::Service;
 
 use super::{dial::Timed, fetch::Body, plain::PlainError, proxy::Proxied};
-use connection::{Http2Connection, Stream, Streams};
+use connection::{Http2Connection, Http2Stream, Streams};
 
 /// The connections to all servers. Clones share them.
 #[derive(Clone)]
-pub(crate) struct Http2Pool(Arc<Inner>);
+pub(crate) struct Http2Pool(Arc<Http2Servers>);
 
-struct Inner {
+struct Http2Servers {
     connector: Timed<Proxied>,
     /// Few servers at a time, so they are compared one by one.
     servers: Mutex<Vec<Arc<Server>>>,
@@ -36,7 +36,7 @@ struct Server {
 
 impl Http2Pool {
     pub(crate) fn new(connector: Timed<Proxied>) -> Self {
-        Self(Arc::new(Inner { connector, servers: Mutex::default() }))
+        Self(Arc::new(Http2Servers { connector, servers: Mutex::default() }))
     }
 
     /// Sends a request to a server without a proxy on the way.
@@ -59,7 +59,7 @@ impl Http2Pool {
     }
 }
 
-impl Inner {
+impl Http2Servers {
     fn server(&self, name: Authority) -> Arc<Server> {
         let mut servers = lock(&self.servers);
         if let Some(server) = servers.iter().find(|server| server.name == name) {
@@ -75,12 +75,12 @@ impl Inner {
 
 impl Server {
     /// Takes a stream of a connection that has room for one.
-    fn stream(&self) -> Option<Stream> {
+    fn stream(&self) -> Option<Http2Stream> {
         lock(&self.open).iter().find_map(Http2Connection::stream)
     }
 
     /// The same, after a connection was opened if there is none with room.
-    async fn open(self: &Arc<Self>, pool: &Inner, uri: &Uri) -> Result<Stream, PlainError> {
+    async fn open(self: &Arc<Self>, pool: &Http2Servers, uri: &Uri) -> Result<Http2Stream, PlainError> {
         let _opening = self.opening.lock().await;
         if let Some(stream) = self.stream() {
             return Ok(stream);
