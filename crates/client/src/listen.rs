@@ -93,6 +93,7 @@ impl Client {
         let mut timer = RequestTimer::new(self.timeouts(), self.incoming().callbacks.activity.clone());
         timer.begin();
         let mut exchange = self.channel().open(outgoing);
+        exchange.merge_notifications(filter.uris.len() + filter.topics.len());
         loop {
             match timer.wait(Listen::METHOD, self.channel(), exchange.next()).await? {
                 Event::Notification { method, params } => {

@@ -63,6 +63,46 @@ async fn subscriptions_without_a_session() {
 }
 
 #[tokio::test]
+async fn a_subscription_that_is_not_read_has_room_for_each_resource_once() {
+    const RESOURCES: usize = 600;
+    let uri = |at: usize| format!("file:///{at}");
+    for version in [ProtocolVersion::V2025_11_25, STATELESS] {
+        let script = match version {
+            STATELESS => stateless(),
+            _ => Script::speaking(version, capabilities(), |m| match m["method"].as_str() {
+                Some("resources/subscribe") => vec![result(m, json!({}))],
+                _ => vec![],
+            }),
+        };
+        let client = Client::new("test", "1").connect(script.clone()).await.unwrap();
+        let filter = (0..RESOURCES).fold(Filter::new().tools(), |filter, at| filter.resource(uri(at)));
+        let mut changes = client.listen(filter).await.unwrap();
+        let id = script.seen_of("subscriptions/listen").first().map(|m| m["id"].clone());
+        let push = |method: &str, mut params: Value| {
+            params.as_object_mut().unwrap().extend(id.iter().map(|id| ("_meta".to_owned(), of(id))));
+            script.push(notification(method, params));
+        };
+        // One changes again and again, which takes no room of the others.
+        for at in 0..RESOURCES {
+            push("notifications/resources/updated", json!({ "uri": uri(at) }));
+            push("notifications/resources/updated", json!({ "uri": uri(7) }));
+        }
+        push("notifications/tools/list_changed", json!({}));
+        settle().await;
+        let mut seen = Vec::new();
+        loop {
+            match changes.next().await {
+                Some(Change::Updated(uri)) => seen.push(uri),
+                Some(Change::Tools) => break,
+                other => panic!("{version}: {other:?}"),
+            }
+        }
+        let once: std::collections::BTreeSet<_> = seen.iter().map(ToString::to_string).collect();
+        assert_eq!((seen.len(), once.len()), (RESOURCES, RESOURCES), "{version}");
+    }
+}
+
+#[tokio::test]
 async fn dropping_a_subscription_without_a_session_cancels_it() {
     let script = stateless();
     let client = Client::new("test", "1").connect(script.clone()).await.unwrap();

@@ -18,6 +18,8 @@ pub struct Exchange {
     mailbox: Mailbox,
     cancel: Option<Cancel>,
     rescue: Option<Rescue>,
+    /// The room for notifications that are merged.
+    merged: Option<usize>,
     /// The work of the transport, if it is done where the exchange is polled.
     work: Option<BoxFuture<'static, ()>>,
 }
@@ -50,13 +52,13 @@ pub trait Driver: Send + Sync {
 impl Exchange {
     /// Creates an exchange whose events arrive in a mailbox; `cancel` is called if it is dropped before the last one.
     pub fn new(mailbox: Mailbox, cancel: impl FnOnce() + Send + 'static) -> Self {
-        Self { mailbox, cancel: Some(Cancel::Call(Box::new(cancel))), rescue: None, work: None }
+        Self { mailbox, cancel: Some(Cancel::Call(Box::new(cancel))), rescue: None, merged: None, work: None }
     }
 
     /// Creates an exchange that does the work of the transport while it is polled, and drops it with the last event. The
     /// work puts events into the mailbox. The key is that of the request at the transport.
     pub fn driven(mailbox: Mailbox, work: BoxFuture<'static, ()>, driver: Arc<dyn Driver>, key: i64) -> Self {
-        Self { mailbox, cancel: Some(Cancel::Driven(driver, key)), rescue: None, work: Some(work) }
+        Self { mailbox, cancel: Some(Cancel::Driven(driver, key)), rescue: None, merged: None, work: Some(work) }
     }
 
     /// Lets the transport go on with the work of a [driven](Self::driven) exchange, so that it need not be polled for a
@@ -69,14 +71,14 @@ impl Exchange {
 
     /// Creates one of many exchanges that are cancelled in one place.
     pub(crate) fn numbered(mailbox: Mailbox, place: Arc<dyn Cancelled>, number: i64) -> Self {
-        Self { mailbox, cancel: Some(Cancel::Numbered(place, number)), rescue: None, work: None }
+        Self { mailbox, cancel: Some(Cancel::Numbered(place, number)), rescue: None, merged: None, work: None }
     }
 
     /// Creates an exchange that failed before anything was sent.
     pub fn failed(error: Error) -> Self {
         let mailbox = Mailbox::new();
         mailbox.put(Event::Failed(error));
-        Self { mailbox, cancel: None, rescue: None, work: None }
+        Self { mailbox, cancel: None, rescue: None, merged: None, work: None }
     }
 
     /// Sets a function for when the exchange [fails](Event::Failed): another exchange takes its place, or it fails with
@@ -85,6 +87,13 @@ impl Exchange {
     pub fn rescued(mut self, rescue: impl FnOnce(Error) -> Result<Self, Error> + Send + 'static) -> Self {
         self.rescue = Some(Box::new(rescue));
         self
+    }
+
+    /// Merges notifications that are equal while they wait to be taken, as those of a subscription may be, and makes room for
+    /// `more` of them than other exchanges have.
+    pub fn merge_notifications(&mut self, more: usize) {
+        self.merged = Some(more);
+        self.mailbox.merge(more);
     }
 
     /// Waits for the next event. It is cancel safe: an event is taken only when the future is ready.
@@ -104,7 +113,11 @@ impl Exchange {
             (self.cancel, self.work) = (None, None);
             match (event, self.rescue.take()) {
                 (Event::Failed(error), Some(rescue)) => match rescue(error) {
-                    Ok(other) => *self = other,
+                    Ok(other) => {
+                        let merged = self.merged;
+                        *self = other;
+                        merged.into_iter().for_each(|more| self.merge_notifications(more));
+                    }
                     Err(error) => return Poll::Ready(Event::Failed(error)),
                 },
                 (event, _) => return Poll::Ready(event),

@@ -33,6 +33,18 @@ pub enum Event {
     Failed(Error),
 }
 
+impl Event {
+    fn is_same_notification(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Notification { method, params },
+                Self::Notification { method: other_method, params: other_params },
+            ) => params.text().as_str() == other_params.text().as_str() && method == other_method,
+            _ => false,
+        }
+    }
+}
+
 /// A bounded queue of the events of one exchange. Of too many notifications the oldest are dropped; the last event
 /// never is.
 #[derive(Clone, Default)]
@@ -44,6 +56,8 @@ pub(crate) type OnEnd = Box<dyn FnOnce(&Event) + Send>;
 #[derive(Default)]
 struct Events {
     notes: VecDeque<Event>,
+    /// For how many notifications there is room beyond that of any mailbox, if equal ones are merged.
+    merged: Option<usize>,
     /// The last event has a place of its own: most exchanges have no other, and need no queue.
     end: Option<Event>,
     over: bool,
@@ -60,6 +74,11 @@ impl Mailbox {
         Self::default()
     }
 
+    /// Merges equal notifications from now on, so that each is there once, and has room for `more` of them.
+    pub(crate) fn merge(&self, more: usize) {
+        lock(&self.0).merged = Some(more);
+    }
+
     /// Adds an event, unless the exchange is over, and wakes its owner.
     pub fn put(&self, event: Event) {
         let mut inner = lock(&self.0);
@@ -67,7 +86,10 @@ impl Mailbox {
             return;
         }
         if matches!(event, Event::Notification { .. }) {
-            if inner.notes.len() >= Self::ROOM {
+            if inner.merged.is_some() && inner.notes.iter().any(|waiting| waiting.is_same_notification(&event)) {
+                return;
+            }
+            if inner.notes.len() >= Self::ROOM + inner.merged.unwrap_or(0) {
                 inner.notes.pop_front();
             }
             inner.notes.push_back(event);

@@ -7,29 +7,28 @@ use std::{
         Arc, Weak,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll, Waker, ready},
-    time::Duration,
+    task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
 use couplet_core::{Error, ErrorKind};
 use h2::{
-    Ping, PingPong, RecvStream,
-    client::{Builder, Connection, SendRequest},
+    RecvStream,
+    client::{Builder, SendRequest},
 };
 use http::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::time::timeout;
 
 use super::{
     super::{
         failure::NotHttp2,
         fetch::Body,
         hyper::{MAX_HEADER_LIST, root},
-        plain::{IDLE_TIME, PlainError, SWEEP},
+        plain::PlainError,
         proxy,
     },
     Server,
+    pulse::{self, Pulse},
 };
 
 /// The number of requests at a time on one connection, unless the server allows fewer.
@@ -48,7 +47,7 @@ pub(super) struct Http2Connection {
 pub(super) type Streams = Arc<AtomicUsize>;
 
 /// The clones without a stream: those of the connection, of its task, and of what that task knows.
-const IDLE_CLONES: usize = 3;
+pub(super) const IDLE_CLONES: usize = 3;
 
 impl Http2Connection {
     /// Begins HTTP/2, with a first stream. Requests wait until the server has sent its settings.
@@ -64,7 +63,7 @@ impl Http2Connection {
             .map_err(|error| PlainError::NotHttp2(NotHttp2(error)))?;
         let streams = Streams::default();
         let pulse = Pulse::new(connection.ping_pong(), streams.clone());
-        tokio::spawn(drive(connection, pulse, server, streams.clone()));
+        tokio::spawn(pulse::drive(connection, pulse, server, streams.clone()));
         let connection = Self { handle, streams };
         let stream = connection.next();
         Ok((connection, stream))
@@ -88,81 +87,6 @@ impl Http2Connection {
 
     pub(super) fn has(&self, streams: &Streams) -> bool {
         Arc::ptr_eq(&self.streams, streams)
-    }
-}
-
-/// Drives a connection until it ends, and removes it then, or when its peer is silent or it was idle for too long.
-async fn drive(
-    mut connection: Connection<TokioIo<proxy::Stream>, Bytes>,
-    mut pulse: Pulse,
-    server: Weak<Server>,
-    streams: Streams,
-) {
-    let remove = || server.upgrade().map(|server| server.remove(&streams));
-    loop {
-        match timeout(SWEEP, &mut connection).await {
-            Ok(end) => {
-                if let Err(error) = end {
-                    tracing::debug!(%error, "a connection ended");
-                }
-                remove();
-                return;
-            }
-            Err(_) => match pulse.look() {
-                Look::Alive => {}
-                Look::Silent => {
-                    tracing::debug!("a connection is closed: its peer does not answer pings");
-                    remove();
-                    return;
-                }
-                Look::Idle => {
-                    remove();
-                    // It ends without a handle, after the request that may have come just now.
-                    let _ = connection.await;
-                    return;
-                }
-            },
-        }
-    }
-}
-
-/// What is found of a connection, at each look.
-enum Look {
-    Alive,
-    /// The last ping is not answered.
-    Silent,
-    /// It has no requests, and has had none for a while.
-    Idle,
-}
-
-/// What is known of a connection from one look to the next.
-struct Pulse {
-    pings: Option<PingPong>,
-    is_pinged: bool,
-    streams: Streams,
-    /// The number of streams at the last look.
-    before: usize,
-    idle: Duration,
-}
-
-impl Pulse {
-    fn new(pings: Option<PingPong>, streams: Streams) -> Self {
-        Self { pings, is_pinged: false, streams, before: 0, idle: Duration::ZERO }
-    }
-
-    /// Looks for the answer to the last ping, and sends one if a request waits.
-    fn look(&mut self) -> Look {
-        let now = self.streams.load(Ordering::Relaxed);
-        let in_use = Arc::strong_count(&self.streams) > IDLE_CLONES;
-        self.idle = if in_use || now != self.before { Duration::ZERO } else { self.idle + SWEEP };
-        self.before = now;
-        if let Some(pings) = &mut self.pings {
-            if self.is_pinged && pings.poll_pong(&mut Context::from_waker(Waker::noop())).is_pending() {
-                return Look::Silent;
-            }
-            self.is_pinged = in_use && pings.send_ping(Ping::opaque()).is_ok();
-        }
-        if self.idle >= IDLE_TIME { Look::Idle } else { Look::Alive }
     }
 }
 

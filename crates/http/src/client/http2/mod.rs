@@ -5,6 +5,7 @@
 //! the cost of a small request on the same machine or network.
 
 mod connection;
+mod pulse;
 
 use std::sync::{Arc, Mutex};
 
