@@ -382,12 +382,13 @@ impl ServerConnection {
 
     fn next_change(&self, waker: &Waker) -> Option<Outbound> {
         for listen in self.listens.iter().filter(|listen| listen.is_open()) {
+            // Before a look: a change of another thread in between would wake nothing.
+            listen.changes.register(waker);
             if let Some(change) = listen.changes.take() {
                 let (method, params) = modern::change(&listen.id, &change);
                 let route = Route::Request(listen.id.clone());
                 return Some(Outbound { text: wire::notification(method, &params).into(), route });
             }
-            listen.changes.register(waker);
         }
         let session = self.session.as_ref().filter(|s| s.ready)?;
         session.changes.register(waker);

@@ -116,8 +116,8 @@ async fn acceptance_12_many_subscribers_and_a_restart() {
                 (0..count).fold(Server::new(name, "1").versions([far]), add).build()
             };
             let (one, two) = (server("one"), server("two"));
-            let connected = Arc::new(AtomicUsize::new(0));
-            let target = Counted { service: Arc::new(one.clone()), connected: connected.clone() };
+            let (connected, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let target = Counted { service: Arc::new(one.clone()), connected: connected.clone(), ended: ended.clone() };
             let host = Host::builder().server("one", target).server("two", two.clone()).build();
             let mut subscribers = Vec::new();
             for at in 0..clients {
@@ -153,7 +153,11 @@ async fn acceptance_12_many_subscribers_and_a_restart() {
                 if round == 0 {
                     let before = connected.load(Ordering::SeqCst);
                     host.upstreams()[0].restart();
-                    while connected.load(Ordering::SeqCst) == before || host.upstreams()[0].running().is_none() {
+                    // The server is the same one in this process: what it sends to a connection that ends is lost.
+                    while ended.load(Ordering::SeqCst) < before
+                        || connected.load(Ordering::SeqCst) == before
+                        || host.upstreams()[0].running().is_none()
+                    {
                         tokio::time::sleep(Duration::from_millis(5)).await;
                     }
                     until_subscribed().await;
@@ -186,16 +190,34 @@ async fn acceptance_12_many_subscribers_and_a_restart() {
     );
 }
 
-/// A server in this process that counts its connections.
+/// A server in this process that counts its connections, and those that have ended.
 struct Counted {
     service: Arc<dyn Service>,
     connected: Arc<AtomicUsize>,
+    ended: Arc<AtomicUsize>,
+}
+
+/// Counts its end.
+struct CountedEnd(Arc<AtomicUsize>);
+
+impl Drop for CountedEnd {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 impl Connect for Counted {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         self.connected.fetch_add(1, Ordering::SeqCst);
-        self.service.connect(inbound, limits)
+        let (connecting, end) = (self.service.connect(inbound, limits), CountedEnd(self.ended.clone()));
+        Box::pin(async move {
+            let Connected { channel, driver } = connecting.await?;
+            let driver = async move {
+                let _end = end;
+                driver.await
+            };
+            Ok(Connected { channel, driver: Box::pin(driver) })
+        })
     }
 }
 
@@ -228,7 +250,8 @@ async fn subscriptions_survive_a_restart() {
         in_time(far, async {
             let files = server("files", far).build();
             let connected = Arc::new(AtomicUsize::new(0));
-            let target = Counted { service: Arc::new(files.clone()), connected: connected.clone() };
+            let target =
+                Counted { service: Arc::new(files.clone()), connected: connected.clone(), ended: Arc::default() };
             let host = Host::builder().server("files", target).build();
             let client = connect(able(ProtocolVersion::V2025_11_25).0, host.service()).await;
             client.resources().await.unwrap();
@@ -262,7 +285,8 @@ async fn the_first_caller_uses_the_connection_of_the_lists() {
         in_time(near, async {
             let files = server("files", SESSIONS).build();
             let connected = Arc::new(AtomicUsize::new(0));
-            let target = Counted { service: Arc::new(files.clone()), connected: connected.clone() };
+            let target =
+                Counted { service: Arc::new(files.clone()), connected: connected.clone(), ended: Arc::default() };
             let host = Host::builder().server("files", target).build();
             let client = connect(able(near).0, host.service()).await;
             client.tools().await.unwrap();

@@ -98,7 +98,7 @@ async fn requests_in_both_eras_share_a_connection() {
         let mut calls = JoinSet::new();
         for _ in 0..80 {
             let client = client.clone();
-            calls.spawn(async move { client.call("x", ()).await.unwrap().text().to_owned() });
+            calls.spawn(async move { client.call("x", ()).await.unwrap().text() });
         }
         assert!(calls.join_all().await.iter().all(|said| said == "done"));
         client.tools().await.unwrap();
