@@ -25,7 +25,8 @@ pub(super) fn run(options: &Options) -> Result<Report, Failure> {
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     // Each mutant is one change to a tree that is built already, and no debugger looks at it.
     mutants.envs([("CARGO_INCREMENTAL", "1"), ("CARGO_PROFILE_DEV_DEBUG", "0")]).env_remove("CARGO_TARGET_DIR");
-    mutants.args(["--jobs", "2", "--no-shuffle", "--colors", "never", "--output"]).arg(&folder);
+    // Without it only the default members are looked at, of which none is examined.
+    mutants.args(["--workspace", "--jobs", "2", "--no-shuffle", "--colors", "never", "--output"]).arg(&folder);
     if !options.every_mutant {
         mutants.args(["--sharding", "round-robin", "--shard", &format!("{}/{PARTS}", part()?)]);
     }

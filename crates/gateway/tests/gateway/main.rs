@@ -9,6 +9,7 @@ mod consent;
 mod discovery;
 mod exhaustion;
 mod foreign;
+mod http2;
 mod hygiene;
 mod idle;
 mod kit;
