@@ -110,7 +110,9 @@ impl HttpClient for HyperClient {
         if request.uri().scheme() == Some(&Scheme::HTTP)
             && let Some(server) = request.uri().authority().cloned()
         {
-            if let Some(http2) = self.http2.as_ref().filter(|_| !self.proxies.has_proxy(request.uri())) {
+            if let Some(http2) = &self.http2
+                && (http2.knows(&server) || !self.proxies.has_proxy(request.uri()))
+            {
                 let response = http2.clone().send(server.clone(), request);
                 return Box::pin(async move { response.await.map_err(|error| error.explained(&server)) });
             }

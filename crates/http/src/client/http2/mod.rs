@@ -40,6 +40,11 @@ impl Http2Pool {
         Self(Arc::new(Http2Servers { connector, servers: Mutex::default() }))
     }
 
+    /// Whether a request was sent to a server before, so that there is no proxy on the way.
+    pub(crate) fn knows(&self, server: &Authority) -> bool {
+        lock(&self.0.servers).iter().any(|known| known.name == *server)
+    }
+
     /// Sends a request to a server without a proxy on the way.
     pub(crate) async fn send(self, server: Authority, request: Request<Bytes>) -> Result<Response<Body>, PlainError> {
         let (mut parts, body) = request.into_parts();
