@@ -339,9 +339,12 @@ impl Subscription {
         lock(&self.sink).news.pop_first()
     }
 
-    /// Registers the waker for the next change.
+    /// Registers the waker for the next change. Register it before [`take`](Self::take), or a change in between wakes nothing.
     pub fn register(&self, waker: &Waker) {
-        lock(&self.sink).waker = Some(waker.clone());
+        let mut sink = lock(&self.sink);
+        if !sink.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            sink.waker = Some(waker.clone());
+        }
     }
 
     /// Updates the filter of the subscription.
