@@ -350,7 +350,7 @@ fn the_documented_configuration_is_valid() {
         page.split("```jsonc\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it has a configuration");
     let config = parse(text).expect("it is valid");
     assert!(config.notes.is_empty(), "{:?}", config.notes);
-    assert_eq!((config.servers.len(), config.profiles.len(), config.policy.as_ref().map(Vec::len)), (3, 1, Some(5)));
+    assert_eq!((config.servers.len(), config.profiles.len(), config.policy.as_ref().map(Vec::len)), (4, 1, Some(5)));
     for key in [schema::SECTIONS, schema::SETTINGS, schema::LAUNCH].concat().iter().filter(|key| **key != "type") {
         assert!(text.contains(&format!("\"{key}\":")), "`{key}` is not shown");
     }
