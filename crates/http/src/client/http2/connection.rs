@@ -46,8 +46,8 @@ pub(super) struct Http2Connection {
 /// The number of streams that there have been on a connection. There is a clone for each stream that is in use.
 pub(super) type Streams = Arc<AtomicUsize>;
 
-/// The clones without a stream: those of the connection, of its task, and of what that task knows.
-pub(super) const IDLE_CLONES: usize = 3;
+/// The clones without a stream: those of the connection and of its task.
+pub(super) const IDLE_CLONES: usize = 2;
 
 impl Http2Connection {
     /// Begins HTTP/2, with a first stream. Requests wait until the server has sent its settings.
@@ -63,7 +63,7 @@ impl Http2Connection {
             .map_err(|error| PlainError::NotHttp2(NotHttp2(error)))?;
         let streams = Streams::default();
         let pulse = Pulse::new(connection.ping_pong(), streams.clone());
-        tokio::spawn(pulse::drive(connection, pulse, server, streams.clone()));
+        tokio::spawn(pulse::drive(connection, pulse, server));
         let connection = Self { handle, streams };
         let stream = connection.next();
         Ok((connection, stream))

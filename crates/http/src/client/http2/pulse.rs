@@ -20,38 +20,36 @@ use super::{
     connection::{IDLE_CLONES, Streams},
 };
 
-/// Drives a connection until it ends, and removes it then, or when its peer is silent or it was idle for too long.
+/// Drives a connection until it ends, its peer is silent or it was idle for too long, and removes it then.
 pub(super) async fn drive(
     mut connection: Connection<TokioIo<proxy::Stream>, Bytes>,
     mut pulse: Pulse,
     server: Weak<Server>,
-    streams: Streams,
 ) {
-    let remove = || server.upgrade().map(|server| server.remove(&streams));
-    loop {
+    let is_idle = loop {
         match timeout(SWEEP, &mut connection).await {
             Ok(end) => {
                 if let Err(error) = end {
                     tracing::debug!(%error, "a connection ended");
                 }
-                remove();
-                return;
+                break false;
             }
             Err(_) => match pulse.look() {
                 Look::Alive => {}
                 Look::Silent => {
                     tracing::debug!("a connection is closed: its peer does not answer pings");
-                    remove();
-                    return;
+                    break false;
                 }
-                Look::Idle => {
-                    remove();
-                    // It ends without a handle, after the request that may have come just now.
-                    let _ = connection.await;
-                    return;
-                }
+                Look::Idle => break true,
             },
         }
+    };
+    if let Some(server) = server.upgrade() {
+        server.remove(&pulse.streams);
+    }
+    if is_idle {
+        // It ends without a handle, after the request that may have come just now.
+        let _ = connection.await;
     }
 }
 
